@@ -18,12 +18,6 @@ namespace headgauge {
 
 class Checkpoint;
 
-// How plans are searched for (docs/mathematics.md 7e).
-enum class PlanSearchKind {
-  regression,  // by the losses of random plans; for models of any size
-  greedy,      // head by head; for small models
-};
-
 struct PlanOptions {
   // The largest allowed share of the key-value cache; absent: 0.5, unless `allow` is given.
   std::optional<double> memory;
@@ -42,14 +36,8 @@ struct PlanOptions {
   std::vector<std::string> normalizers;
   // All key-value heads of a layer are changed alike, for engines that cannot tell them apart.
   bool whole_layers = false;
-  PlanSearchKind search = PlanSearchKind::regression;
-  int samples = 0;        // random plans of the regression; 0: four for each head or layer that is
-                          // changed alone, 128 to 512 in all
+  int steps = 40;         // of the search, for each share of the cache
   int random_plans = 20;  // random assignments of the plan's entries to other heads
-  // Number of pairs of head and candidate whose loss is measured one by one before the search;
-  // those that change the head's output least come first. 0: all.
-  // The greedy search alone does so.
-  int screen = 0;
   int threads = 0;
   std::uint64_t seed = 0;
   JournalRef journal = no_journal();  // stores and finds measured losses
@@ -97,22 +85,19 @@ struct PlanResults {
 };
 
 // Searches for plans by their joint cost: the rises of the loss of text, of the replay and of the
-// answers of each task (docs/mathematics.md 7e). The regression learns from random plans what each
-// choice of each head costs, and measures plans near the best. The greedy search measures every
-// head alone under every candidate, and then moves from plan to plan. The plan with the lowest cost
-// on `check` is selected.
+// answers of each task (docs/mathematics.md 7e, 7f). Gates mix the outputs of each head's choices,
+// and move by the gradient of the cost, at a price of keys that holds the share. The check chooses
+// between what they prefer and equal windows.
 //
-// On `confirm` the plans are compared with others of the same size: equal windows with and without
-// sinks, budgets by layer, budgets of converge(), the plan's entries assigned to other heads, and
-// the heaviest keys. The results have dims layer, kv_head, candidate, method, budget, document and
-// draw (catalogue/17-plan.json). A model without a loss (BERT) is judged by the relative change of
-// its last hidden states; the setting judged_by says so.
+// On `confirm` the plans are compared with others of the same size: equal windows with sinks, one
+// choice for each layer, the plan's entries assigned to other heads, and the heaviest keys. The
+// results have dims layer, head, method, budget, document and draw (catalogue/17-plan.json).
 //
 // Deterministic on any number of threads. When `stop` is requested, the journal keeps what was
 // measured, and the results are partial and empty; the same call continues from there. Throws
 // UsageError for invalid options; BadInputError for documents of different lengths;
-// UnsupportedError for a source that is not a model, and for a rise of the loss that a model does
-// not have.
+// UnsupportedError for a source that is not a model with a loss, and, by name, for a choice without
+// a derivative.
 PlanResults make_plan(const PlanTexts& texts, const PlanOptions& options,
                       Progress* progress = nullptr, std::stop_token stop = {});
 

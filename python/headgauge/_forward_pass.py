@@ -155,7 +155,7 @@ def places_within(model: Any) -> dict[Any, Place | None]:
     return found
 
 
-class _LayerCounter:
+class LayerCounter:
     """Counts the layers of a pass, and provides the changes of their heads."""
 
     def __init__(self, run: Run, changes: ChangedLayers) -> None:
@@ -186,7 +186,10 @@ class _LayerCounter:
         if not wanted:
             return None
         self._depth += 1
-        layer = self._run.number(self._depth)
+        return self.swap(self._run.number(self._depth))
+
+    def swap(self, layer: int) -> Swap | None:
+        """Returns what computes the attention of the layer; None: the model."""
         changes = self._changes.get(layer)
         return ChangedLayer(changes, layer, self._run.document) if changes else None
 
@@ -215,12 +218,12 @@ class _LayerCounter:
         if here.running is self:
             self._inside -= 1
 
-    def run_model(self) -> None:
+    def run_model(self, differentiates: bool = False) -> None:
         """Runs the whole pass; `here` refers to it meanwhile."""
         before, here.running = here.running, self
         try:
             with contextlib.ExitStack() as stack:
-                stack.enter_context(torch.no_grad())
+                stack.enter_context(torch.set_grad_enabled(differentiates))
                 stack.enter_context(self._mode)
                 model = self._run.model
                 stack.callback(model.register_forward_pre_hook(lambda *_: self._enter()).remove)
@@ -240,14 +243,14 @@ class _LayerCounter:
         self.hidden = _last_hidden(output) if self._run.ends_in_hidden else None
 
 
-def run_through(run: Run, changes: ChangedLayers) -> _LayerCounter:
+def run_through(run: Run, changes: ChangedLayers) -> LayerCounter:
     """Runs a pass without waiting in the layers."""
-    counter = _LayerCounter(run, changes)
+    counter = LayerCounter(run, changes)
     counter.run_model()
     return counter
 
 
-class Pass(_LayerCounter):
+class Pass(LayerCounter):
     """A forward pass over one document, one layer at a time."""
 
     def __init__(self, run: Run, changes: ChangedLayers | None = None) -> None:

@@ -28,9 +28,10 @@ from headgauge._change import Change
 from headgauge._config import any_of
 from headgauge._devices import HostCopy
 from headgauge._forward_pass import Pass, Run, run_through
+from headgauge._gradients import GatedPass
 from headgauge._inputs import Inputs, as_tensors, inputs_of, main_input
 from headgauge._masks import AttentionInputs, Visibility
-from headgauge._source import Changes, NextTokens, Places
+from headgauge._source import Changes, Gates, NextTokens, Places, Weigh
 from headgauge._texts import MASK, of_batch, split
 from headgauge.errors import BadInputError, Error, UnsupportedError, UsageError
 
@@ -499,6 +500,16 @@ class LiveSource:
         tried = _by_head([Change(*change) for change in changes], places)
         run = self._runs[document]
         return self._next_tokens(document, run_through(run, {**self._changes, layer: tried}))
+
+    def gradients(
+        self, document: int, changes: Changes, choices: list[int], gates: Gates, weigh: Weigh
+    ) -> tuple[NextTokens, Gates]:
+        run = self._runs[document]
+        gated = GatedPass(run, _by_head([Change(*change) for change in changes], choices), gates)
+        gated.run_model(differentiates=True)
+        logits, ids = self._said(document, gated)
+        said = NextTokens(_next_tokens.losses(logits.detach(), ids), _next_tokens.right(logits.detach(), ids))
+        return said, gated.gradient(logits, ids, weigh(said.losses))
 
     def set_context(self, length: int) -> None:
         self.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
@@ -10,6 +11,10 @@ from headgauge import _core
 # The distinct interventions, and for each head of each layer the index of its own (-1: unchanged).
 Changes: TypeAlias = list[tuple[_core.Rule | None, _core.Pattern | None]]
 Places: TypeAlias = list[list[int]]
+# By layer, head and choice.
+Gates: TypeAlias = list[list[list[float]]]
+# Returns the weight of each loss.
+Weigh: TypeAlias = Callable[[list[float]], list[float]]
 
 
 @dataclass
@@ -88,6 +93,14 @@ class ModelSource(Source, Protocol):
     def try_intervention(self, layer: int, document: int, changes: Changes, places: list[int]) -> NextTokens:
         """Returns the predictions of the model with these changes in one layer and those of
         intervene() in the others. The pass that waits in the layer is not affected."""
+        ...
+
+
+    def gradients(
+        self, document: int, changes: Changes, choices: list[int], gates: Gates, weigh: Weigh
+    ) -> tuple[NextTokens, Gates]:
+        """Runs a document in whose heads the outputs of several choices (numbers of changes, -1: unchanged) are mixed
+        by gates. Returns losses and right, and the gradient by the gates of the sum of weight times loss."""
         ...
 
 

@@ -265,6 +265,36 @@ class PythonSource final : public ModelSource {
     return next_tokens_of(object_.attr("next_tokens")(document));
   }
 
+  std::vector<Gradients> gradients(
+      std::span<const int> documents, const GatedHeads& heads,
+      const std::function<TokenWeights(int, const NextTokens&)>& weigh,
+      bool /*by_residual*/) override {
+    std::vector<Gradients> found;
+    for (const int document : documents) {
+      const nb::gil_scoped_acquire acquired;  // released between documents
+      Entries entries;
+      std::vector<int> choices;
+      for (const HeadIntervention& choice : heads.choices) choices.push_back(entries.place(choice));
+      std::vector<std::vector<std::vector<double>>> gates(static_cast<std::size_t>(info_.layers));
+      heads.gates.each([&](int layer, int, const std::vector<double>& of_head) {
+        gates[static_cast<std::size_t>(layer)].push_back(of_head);
+      });
+      const auto weighed = [&](std::vector<double> losses) {
+        return weigh(document, {.losses = std::move(losses)}).losses;
+      };
+      const auto said = nb::cast<nb::tuple>(object_.attr("gradients")(
+          document, entries.list(), choices, gates, nb::cpp_function(weighed)));
+      Gradients& one = found.emplace_back();
+      one.next = next_tokens_of(said[0]);
+      one.gates = heads.gates;
+      const auto by_gates = nb::cast<decltype(gates)>(said[1]);
+      one.gates.each([&](int layer, int head, std::vector<double>& of_head) {
+        of_head = by_gates[static_cast<std::size_t>(layer)][static_cast<std::size_t>(head)];
+      });
+    }
+    return found;
+  }
+
   std::vector<NextTokens> try_interventions(int layer, int document,
                                             std::span<const LayerInterventions> variants) override {
     std::vector<NextTokens> found;

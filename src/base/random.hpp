@@ -48,7 +48,7 @@ enum class RandomDomain : std::uint32_t {
   sign_flips = 21,    // a = family of tests, b = flip
   dealt_plans = 22,   // a = draw
   task_case = 23,     // a = task, b = number of the case
-  random_plans = 24,  // a = plan, b = 0 for its heads, 1 for the costs it is the best under
+  gates = 25,         // a = step of a search, b = head or layer
 };
 
 // A stream named by (seed, domain, a, b). Block i holds four 32-bit words, or two normals.

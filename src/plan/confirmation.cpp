@@ -47,8 +47,7 @@ double confirmed_losses(int random_plans) {
   return kMethods - 1 + random_plans;
 }
 
-void confirm_budget(BudgetResult& budget, const PlanSpace& space, const SearchPoint* by_layer,
-                    JointChange& loss, int random_plans, std::uint64_t seed,
+void confirm_budget(BudgetResult& budget, const PlanSpace& space, JointChange& loss, int random_plans, std::uint64_t seed,
                     const std::function<void(const std::string&)>& tick) {
   budget.methods.resize(kMethods);
   const auto try_plan = [&](Method method, PerHead<HeadPlan> plan) {
@@ -61,8 +60,7 @@ void confirm_budget(BudgetResult& budget, const PlanSpace& space, const SearchPo
   const double share = budget.allowed;
   try_plan(Method::plan, budget.plan);
   try_plan(Method::windows, equal_windows(space, share));
-  try_plan(Method::layers,
-           by_layer != nullptr ? space.plan(by_layer->choices) : PerHead<HeadPlan>());
+  try_plan(Method::layers, budget.by_layer);
   try_plan(Method::heaviest_keys, heaviest_keys(space, share));
 
   std::vector<double> costs;

@@ -6,17 +6,15 @@
 #include <string>
 
 #include "plan/made.hpp"
-#include "plan/search.hpp"
+#include "plan/space.hpp"
 
 namespace headgauge {
 
 // Returns the number of losses that confirm_budget() measures for a plan.
 double confirmed_losses(int random_plans);
 
-// Fills in BudgetResult::methods and ::draws; `by_layer` is null if there is no such plan. Calls
-// `tick` before each loss, with its name.
-void confirm_budget(BudgetResult& budget, const PlanSpace& space, const SearchPoint* by_layer,
-                    JointChange& loss, int random_plans, std::uint64_t seed,
+// Fills in BudgetResult::methods and ::draws. Calls `tick` before each loss, with its name.
+void confirm_budget(BudgetResult& budget, const PlanSpace& space, JointChange& loss, int random_plans, std::uint64_t seed,
                     const std::function<void(const std::string&)>& tick);
 
 }  // namespace headgauge

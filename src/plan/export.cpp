@@ -169,10 +169,6 @@ std::string folder_of(const std::string& folder, PlanFormat format) {
 // Makes the search one of whole layers, with one size of window.
 void search_by_layer(PlanOptions& options, const SourceInfo& source) {
   options.whole_layers = true;
-  if (options.search == PlanSearchKind::greedy) {
-    throw UsageError(
-        fault("hf-layers", "the regression", "the greedy search", "leave it out, or the export"));
-  }
   if (options.patterns.size() > 1) {
     throw UsageError(fault("PlanOptions::patterns", "one size of window for all layers",
                            fmt::format("{} patterns", options.patterns.size()),

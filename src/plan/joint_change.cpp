@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -16,13 +17,11 @@ namespace {
 
 constexpr std::size_t kKeyDigits = 32;
 
-constexpr double kLeast = -1e-3;  // a cross entropy is only below 0 by rounding
-
-std::vector<double> read_losses(const Bytes& part, Index numbers) {
+std::vector<double> read_losses(const Bytes& part, Index numbers, double least) {
   ByteReader reader(part);
   auto losses = reader.take_list<double>();
   reader.require_end();
-  const auto fits = [](double loss) { return std::isfinite(loss) && loss >= kLeast; };
+  const auto fits = [=](double loss) { return std::isfinite(loss) && loss >= least; };
   if (std::ssize(losses) != numbers || !std::ranges::all_of(losses, fits)) {
     throw DamagedPartError("the losses of each document", "others");
   }
@@ -36,17 +35,6 @@ ModelSource& require_model(HeadSource& source) {
                                "give the checkpoint that it was made from"));
 }
 
-// Returns the only layer in which two plans differ.
-int layer_of_difference(const PerHead<HeadPlan>& a, const PerHead<HeadPlan>& b) {
-  int found = -1;
-  a.each([&](int layer, int head, const HeadPlan& of_head) {
-    if (of_head == b(layer, head)) return;
-    assert(found < 0 || found == layer);
-    found = layer;
-  });
-  return found;
-}
-
 }  // namespace
 
 std::string Evaluations::key(const std::string& set, const PerHead<HeadPlan>& plan) {
@@ -55,12 +43,20 @@ std::string Evaluations::key(const std::string& set, const PerHead<HeadPlan>& pl
   return set + " " + text_sha256(text).substr(0, kKeyDigits);
 }
 
-const std::vector<double>* Evaluations::find(const std::string& key, Index numbers) {
+std::string Evaluations::key(const std::string& set, const PerHead<std::vector<double>>& gates) {
+  ByteWriter text;
+  for (const std::vector<double>& of_head : gates) text.put_list(of_head);
+  const Bytes bytes = text.take();
+  const std::string_view view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return set + " " + text_sha256(view).substr(0, kKeyDigits);
+}
+
+const std::vector<double>* Evaluations::find(const std::string& key, Index numbers, double least) {
   const auto known = losses_.find(key);
   if (known != losses_.end()) return &known->second;
   const Journal::Stage stage(journal_, key);
   const auto part = journal_.find(-1, 0);
-  return part ? &(losses_[key] = read_losses(*part, numbers)) : nullptr;
+  return part ? &(losses_[key] = read_losses(*part, numbers, least)) : nullptr;
 }
 
 void Evaluations::add(const std::string& key, std::vector<double> losses) {
@@ -307,57 +303,70 @@ Judged JointChange::change_on_sample(const PerHead<HeadPlan>& plan, int k) {
   return change_of(level(fmt::format("{}-sample{}", set_, k), plan, documents), documents);
 }
 
-std::vector<Judged> JointChange::changes_near(const PerHead<HeadPlan>& base,
-                                              std::span<const PerHead<HeadPlan>> variants) {
-  std::vector<std::string> keys;
-  std::vector<std::vector<std::size_t>> of_layer(static_cast<std::size_t>(source().layers));
-  int last = -1;
-  for (std::size_t v = 0; v < variants.size(); ++v) {
-    keys.push_back(Evaluations::key(set_, variants[v]));
-    if (known_.find(keys.back(), numbers()) != nullptr) continue;
-    const int layer = layer_of_difference(base, variants[v]);
-    if (layer < 0) {
-      level(base);
-      continue;
+std::vector<double> JointChange::weights_in_cost(const Part& part, Index document,
+                                                 Index losses) const {
+  const auto count = static_cast<double>(losses);
+  if (!part.is_text) {
+    for (std::size_t t = 0; t < tasks_.size(); ++t) {
+      if (std::ranges::count(judged_.cases[t], document) == 0) continue;
+      return std::vector(static_cast<std::size_t>(losses), task_weights_[t] / count);
     }
-    of_layer[static_cast<std::size_t>(layer)].push_back(v);
-    last = std::max(last, layer);
   }
-  if (last >= 0) {
-    std::vector<Levels> levels(variants.size(), Levels(static_cast<std::size_t>(numbers())));
-    set_reference();
-    const HeadInterventions of_base = make_interventions(base, source());
-    std::vector<std::vector<LayerInterventions>> tried(of_layer.size());
-    for (std::size_t layer = 0; layer < of_layer.size(); ++layer) {
-      for (const std::size_t v : of_layer[layer]) {
-        const HeadInterventions all = make_interventions(variants[v], source());
-        LayerInterventions& of_variant = tried[layer].emplace_back();
-        for (int head = 0; head < source().heads; ++head) {
-          of_variant.push_back(all(static_cast<int>(layer), head));
-        }
-      }
-    }
+  const Index read = losses - replayed_, judged = replayed_ - kReplayCue;
+  std::vector<double> weights(static_cast<std::size_t>(losses), 1 / static_cast<double>(read));
+  std::fill(weights.begin() + read, weights.end(), 0.0);
+  if (judges_replay_) {
+    std::fill(weights.end() - judged, weights.end(), replay_weight_ / static_cast<double>(judged));
+  }
+  return weights;
+}
+
+PerHead<std::vector<double>> JointChange::gradient_on_sample(
+    const std::vector<HeadPlan>& choices, const PerHead<std::vector<double>>& gates, int k) {
+  const int heads = source().heads, shared = heads / source().kv_heads;
+  std::string set = fmt::format("{}-gates{}", set_, k);
+  GatedHeads gated{{}, PerHead<std::vector<double>>(source().layers, heads)};
+  for (const HeadPlan& choice : choices) {
+    set += ";" + choice.text();
+    const PerHead<HeadPlan> all(source().layers, source().kv_heads, choice);
+    gated.choices.push_back(make_interventions(all, source())(0, 0));
+  }
+  gated.gates.each([&](int layer, int head, std::vector<double>& of_head) {
+    of_head = gates(layer, head / shared);
+  });
+  const auto numbers = static_cast<Index>(choices.size()) * source().layers * source().kv_heads;
+  const std::string key = Evaluations::key(set, gates);
+  const std::vector<double>* found =
+      known_.find(key, numbers, -std::numeric_limits<double>::infinity());
+  if (found == nullptr) {
+    std::vector<double> sum(static_cast<std::size_t>(numbers));
+    const Documents documents = sample(k);
     for (const Part& part : parts_) {
-      part.model->intervene(of_base);
-      for (int layer = 0; layer <= last; ++layer) {
-        const auto& here = of_layer[static_cast<std::size_t>(layer)];
-        for (const Index d : of_part(part, judged_)) {
-          run_layer(part, layer, d);
-          if (here.empty()) continue;
-          const auto found = part.model->try_interventions(layer, static_cast<int>(d),
-                                                           tried[static_cast<std::size_t>(layer)]);
-          for (std::size_t i = 0; i < here.size(); ++i) put(part, d, found[i], levels[here[i]]);
-        }
+      const std::vector<Index> run = of_part(part, documents);
+      if (stop_.stop_requested()) throw Stopped();
+      const std::vector<int> numbers_of(run.begin(), run.end());
+      for (const Gradients& one :
+           part.model->gradients(numbers_of, gated, [&](int document, const NextTokens& next) {
+             return TokenWeights{weights_in_cost(part, document, std::ssize(next.losses))};
+           })) {
+        one.gates.each([&](int layer, int head, const std::vector<double>& of_head) {
+          const Index place = Index{layer} * source().kv_heads + head / shared;
+          for (std::size_t c = 0; c < of_head.size(); ++c) {
+            sum[static_cast<std::size_t>(place) * of_head.size() + c] += of_head[c];
+          }
+        });
       }
     }
-    for (const auto& here : of_layer) {
-      for (const std::size_t v : here) measured(keys[v], levels[v]);
-    }
+    measured(key, std::move(sum));
+    found = known_.find(key, numbers);
   }
-  std::vector<Judged> changes;
-  for (const std::string& key : keys)
-    changes.push_back(change_of(*known_.find(key, numbers()), judged_));
-  return changes;
+  PerHead<std::vector<double>> gradient(source().layers, source().kv_heads);
+  auto next = found->begin();
+  gradient.each([&](int, int, std::vector<double>& of_head) {
+    of_head.assign(next, next + static_cast<std::ptrdiff_t>(choices.size()));
+    next += static_cast<std::ptrdiff_t>(choices.size());
+  });
+  return gradient;
 }
 
 }  // namespace headgauge

@@ -25,12 +25,15 @@ class Evaluations {
 
   // Returns the key of a plan on a set of documents.
   static std::string key(const std::string& set, const PerHead<HeadPlan>& plan);
+  static std::string key(const std::string& set, const PerHead<std::vector<double>>& gates);
   // Returns null if the losses were not measured. Throws DamagedPartError if the journal has
-  // another number of them, or one that no loss has.
-  const std::vector<double>* find(const std::string& key, Index numbers);
+  // another number of them, or one below `least`.
+  const std::vector<double>* find(const std::string& key, Index numbers, double least = kLeast);
   void add(const std::string& key, std::vector<double> losses);
 
  private:
+  static constexpr double kLeast = -1e-3;  // a cross entropy is only below 0 by rounding
+
   Journal& journal_;
   std::map<std::string, std::vector<double>> losses_;
 };
@@ -91,10 +94,10 @@ class JointChange {
   // Does the same on a sample: one piece of text and one case of each task. Sample k has the k-th
   // of each, counted round and round.
   Judged change_on_sample(const PerHead<HeadPlan>& plan, int k);
-  // Does the same for plans that each differ from `base` in heads of one layer; the layers below it
-  // are computed only once.
-  std::vector<Judged> changes_near(const PerHead<HeadPlan>& base,
-                                   std::span<const PerHead<HeadPlan>> variants);
+  // Returns the gradient of cost() on a sample by gates that mix the outputs of each head's
+  // choices: by key-value head and choice.
+  PerHead<std::vector<double>> gradient_on_sample(const std::vector<HeadPlan>& choices,
+                                                  const PerHead<std::vector<double>>& gates, int k);
   // Returns the number of plans measured, not counting those found in `known`.
   int computed() const { return computed_; }
 
@@ -123,6 +126,8 @@ class JointChange {
   Documents sample(int k) const;
   void put(const Part& part, Index document, const NextTokens& next, Levels& levels);
   void put_text(Index document, const NextTokens& next, Levels& levels);
+  // The weight of each loss of a document in cost() on `documents`.
+  std::vector<double> weights_in_cost(const Part& part, Index document, Index losses) const;
   Judged view(const Levels& levels, const Documents& documents) const;
   Judged change_of(Levels levels, const Documents& documents) const;
   void set_reference();

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/search.hpp"
+#include "plan/joint_change.hpp"
 
 namespace headgauge {
 
@@ -12,7 +12,7 @@ namespace headgauge {
 enum class Method {
   plan,          // the result of the search
   windows,       // equal_windows()
-  layers,        // the search over whole layers
+  layers,        // one choice for each layer, by the same gates
   random,        // mean over dealt() plans
   heaviest_keys  // an oracle
 };
@@ -32,17 +32,12 @@ struct BudgetResult {
   double share = 1;
   double allowed = 1;                 // the share that rivals may keep, at least the plan's own
   std::optional<double> asked;        // the share that was requested as a maximum
-  std::string start;                  // the start from which the search found the plan
-  double search_change = 0;           // on the search texts
+  std::string start;                  // what found the plan
+  PerHead<HeadPlan> by_layer;         // the rival of whole layers; empty: none
   double check_change = 0;            // on the check texts
   std::vector<MethodResult> methods;  // by Method
   std::vector<Judged> draws;          // one per dealt plan
   double dealt_p = kUndefined;        // of the plan's cost among theirs
-};
-
-struct Screening {
-  // The changes of the loss of text by layer, head, candidate and document; empty: not tried.
-  PerHead<std::vector<ByDocument>> changes;
 };
 
 }  // namespace headgauge

@@ -1,4 +1,4 @@
-// Runs screening, search and confirmation; see plan.hpp.
+// Runs search and confirmation; see plan.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,10 +13,9 @@
 #include "headgauge/heads.hpp"
 #include "plan/confirmation.hpp"
 #include "plan/decisions.hpp"
-#include "plan/greedy.hpp"
+#include "plan/gate_search.hpp"
 #include "plan/made.hpp"
 #include "plan/output.hpp"
-#include "plan/regression.hpp"
 #include "plan/rivals.hpp"
 #include "plan/tasks.hpp"
 #include "scan/stopwatch.hpp"
@@ -44,23 +43,21 @@ Index common_length(const std::vector<HeadSource*>& sources, const std::string& 
 }
 
 constexpr double kDefaultMemory = 0.5;
-constexpr double kLeastShare = 0.02;  // share at which paths end if none was requested
 constexpr double kStakesShare = 1.0 / 8;
-constexpr std::size_t kChecked = 24;  // maximum number of plans checked for `allow`
+constexpr int kOffers = 8;  // plans between two shares that are offered to `allow`
 
 void require(bool fits, const char* option, const char* expected, double found) {
   if (fits) return;
   throw UsageError(fault(option, expected, fmt::format("{}", found), "correct it"));
 }
 
-UnsupportedError no_loss(const char* option, const SourceInfo& source) {
-  return UnsupportedError(fault(option, "a model with a loss", source.name + ", which has none",
-                                "ask for a share of the keys: PlanOptions::memory"));
-}
-
 // Returns the options with defaults filled in.
 PlanOptions checked(PlanOptions options, const PlanTexts& texts) {
   const SourceInfo& source = texts.search.texts.info();
+  if (!source.has_loss) {
+    throw UnsupportedError(fault("plan", "a model that predicts next tokens", source.name,
+                                 "plans are judged by what they do to its losses"));
+  }
   if (!options.memory && !options.allow) options.memory = kDefaultMemory;
   const auto is_share = [](double share) { return share > 0 && share < 1; };
   constexpr const char* kShare = "a share of the cache between 0 and 1";
@@ -71,7 +68,6 @@ PlanOptions checked(PlanOptions options, const PlanTexts& texts) {
   }
   if (options.allow) {
     require(*options.allow > 0, "PlanOptions::allow", "nats above 0", *options.allow);
-    if (!source.has_loss) throw no_loss("PlanOptions::allow", source);
     if (const auto checks = std::ssize(texts.check.texts.info().documents); checks < 2) {
       throw BadInputError(
           fault("PlanOptions::allow", "at least 2 pieces of text that take no part in the search",
@@ -94,25 +90,18 @@ PlanOptions checked(PlanOptions options, const PlanTexts& texts) {
     throw UsageError(fault("PlanOptions::allow_answers", "tasks to search on", "none",
                            "add tasks, or leave it out"));
   }
-  const bool greedy = options.search == PlanSearchKind::greedy;
-  if (options.whole_layers && greedy) {
-    throw UsageError(
-        fault("PlanOptions::whole_layers", "the regression", "the greedy search", "leave it out"));
-  }
-  if (options.screen > 0 && !greedy) {
-    throw UsageError(fault("PlanOptions::screen", "the greedy search", "the regression",
-                           "search greedily, or leave it out"));
-  }
-  if (options.samples > 0 && greedy) {
-    throw UsageError(
-        fault("PlanOptions::samples", "the regression", "the greedy search", "leave it out"));
-  }
   return options;
 }
 
 std::string share_label(double share) {
   return fmt::format("{:.4g} %", 100 * share);
 }
+
+// A candidate plan, and what it was found by.
+struct FoundPlan {
+  PerHead<HeadPlan> plan;
+  std::string start;
+};
 
 class PlanMaker {
  public:
@@ -128,7 +117,8 @@ class PlanMaker {
         space_(source(), context_, candidates_of(options_, shares(), source(), context_),
                options_.whole_layers),
         loss_(texts.search, "search", known_, stop),
-        check_(texts.check, "check", known_, stop) {
+        check_(texts.check, "check", known_, stop),
+        gates_(space_, loss_, options_, progress_) {
     // Fails early, before the expensive work.
     for (const double share : shares_with_room()) require_room(share);
   }
@@ -143,7 +133,7 @@ class PlanMaker {
     check_.weigh_by(stakes());
     fit_into_memory();
     confirm();
-    return write_plan_results({texts_, options_, space_, finder_->screening(), budgets_, tasks_,
+    return write_plan_results({texts_, options_, space_, budgets_, tasks_,
                                confirmed_tasks_, confirmed_original_, loss_.weights(),
                                loss_.computed() + check_.computed() + confirmed_,
                                watch_.seconds()});
@@ -211,20 +201,32 @@ class PlanMaker {
     return *best;
   }
 
-  BudgetResult within(double share) {
+  // Returns what the gates prefer and, unless whole layers are asked for, the rival.
+  std::vector<FoundPlan> found_within(double share) const {
     std::vector<FoundPlan> found;
     if (!options_.whole_layers) found.push_back(rival(share));
-    for (FoundPlan& one : finder_->within(share)) found.push_back(std::move(one));
-    for (const BudgetResult& smaller : budgets_) {
-      found.push_back({smaller.plan, fmt::format("the plan of {}", smaller.label)});
+    for (const bool last : {false, true}) {
+      const Choices choices = gates_.preferred(space_.units(), share, last);
+      if (space_.share(choices) > share + 1e-12) continue;
+      found.push_back({space_.plan(choices), last ? "gates of the last step" : "gates"});
     }
-    std::erase_if(found, [&](const FoundPlan& one) { return share_of(one.plan) > share + 1e-12; });
-    const FoundPlan best = best_on_check(found);
-    found_.insert(found_.end(), found.begin(), found.end());
+    return found;
+  }
+
+  BudgetResult within(double share) {
+    gates_.move_to(share);
+    const FoundPlan best = best_on_check(found_within(share));
     BudgetResult result = made(share_label(share), best.plan, best.start);
     result.allowed = share;
     result.asked = share;
+    result.by_layer = by_layer(share);
     return result;
+  }
+
+  // Returns the plan of whole layers that the gates prefer within a share; empty if none fits.
+  PerHead<HeadPlan> by_layer(double share) const {
+    const Choices choices = gates_.preferred(space_.whole_layers(), share);
+    return space_.share(choices) > share + 1e-12 ? PerHead<HeadPlan>() : space_.plan(choices);
   }
 
   BudgetResult made(std::string label, const PerHead<HeadPlan>& plan, std::string start) {
@@ -233,40 +235,38 @@ class PlanMaker {
     result.plan = plan;
     result.share = result.allowed = share_of(plan);
     result.start = std::move(start);
-    result.search_change = mean(loss_.change(plan).text);
     result.check_change = mean(check_.change(plan).text);
     return result;
   }
 
+  // Searches from the largest share down, each time from where the gates are.
   void fit_into_memory() {
     const std::vector<double> asked = shares_with_room();
-    std::vector<double> all = asked;
-    std::ranges::sort(all);
-    const double least = all.empty() ? kLeastShare : all.front();
-    const double most = all.empty() ? 1 : all.back();
-    if (options_.search == PlanSearchKind::greedy) {
-      finder_ = std::make_unique<GreedyFinder>(space_, loss_, texts_.search.texts, options_,
-                                               progress_, stop_);
-    } else {
-      finder_ = std::make_unique<RegressionFinder>(space_, loss_, options_, progress_);
+    std::vector<double> all = asked.empty() ? PlanOptions().curve : asked;
+    std::ranges::sort(all, std::greater());
+    progress_.begin("search", 0, 0.75, static_cast<double>(all.size()) * options_.steps);
+    double before = 1;
+    for (const double share : all) {
+      budgets_.push_back(within(share));
+      offer(before, share);
+      before = share;
     }
-    finder_->prepare(options_.allow ? std::min(least, kLeastShare) : least,
-                     options_.allow ? 1 : most);
-    progress_.begin("plans", 0.6, 0.75,
-                    finder_->steps_of_share() * static_cast<double>(all.size()));
-    // Without shares, plans for those of the default curve are offered to within_rise() alone.
-    for (const double share : all.empty() ? PlanOptions().curve : std::vector<double>()) {
-      for (FoundPlan& one : finder_->within(share)) found_.push_back(std::move(one));
-    }
-    // The smallest share first, because its plan also fits into larger shares.
-    for (const double share : all) budgets_.push_back(within(share));
     std::vector<BudgetResult> as_asked;
     for (const double share : asked) {
-      const auto place = std::ranges::lower_bound(all, share) - all.begin();
+      const auto place = std::ranges::find(all, share) - all.begin();
       as_asked.push_back(std::move(budgets_[static_cast<std::size_t>(place)]));
     }
     budgets_ = std::move(as_asked);
     if (options_.allow) budgets_.insert(budgets_.begin(), within_rise(*options_.allow));
+  }
+
+  // Offers what the gates prefer at shares between two, most keys first.
+  void offer(double most, double least) {
+    for (int k = kOffers - 1; options_.allow && k >= 0; --k) {
+      const double share = least + (most - least) * k / kOffers;
+      const Choices choices = gates_.preferred(space_.units(), share);
+      if (space_.share(choices) <= share + 1e-12) offers_.push_back(space_.plan(choices));
+    }
   }
 
   // Tests plans from most keys to fewest, as long as the check documents show rises below what is
@@ -276,45 +276,13 @@ class PlanMaker {
     const Allowances allowed{rise, options_.allow_replay.value_or(rise),
                              options_.allow_answers.value_or(rise)};
     FoundPlan taken{space_.plan(space_.same(0)), "no smaller plan was shown to stay below"};
-    for (FoundPlan& offer : offers_below(rise)) {
-      if (!stays_below(check_.change(offer.plan), allowed)) break;
-      taken = std::move(offer);
+    for (const PerHead<HeadPlan>& offer : offers_) {
+      if (!stays_below(check_.change(offer), allowed)) break;
+      taken = {offer, "gates"};
     }
-    return made(fmt::format("rise of {:g}", rise), taken.plan, taken.start);
-  }
-
-  // Returns the found plans whose rise of the loss of text on the search documents is below `rise`
-  // and that no plan with fewer keys beats there: at most kChecked, most keys first.
-  std::vector<FoundPlan> offers_below(double rise) {
-    struct Offer {
-      FoundPlan found;
-      double share, change, text;
-    };
-    std::vector<Offer> all;
-    const auto add = [&](const FoundPlan& found) {
-      const Judged change = loss_.change(found.plan);
-      all.push_back({found, share_of(found.plan), loss_.cost(change), mean(change.text)});
-    };
-    for (const SearchPoint& point : finder_->all()) add({space_.plan(point.choices), "a path"});
-    for (const FoundPlan& found : found_) add(found);
-    // These have windows for heads, which are no plans of whole layers.
-    for (int choice = 1; !options_.whole_layers && choice < space_.size(); ++choice) {
-      const double share = space_.share(space_.same(choice));
-      if (share >= 1) continue;
-      add(rival(share));
-    }
-    std::ranges::stable_sort(all, {}, &Offer::share);
-    std::vector<Offer> front;
-    for (Offer& offer : all) {
-      if (offer.text >= rise) continue;
-      if (front.empty() || offer.change < front.back().change) front.push_back(std::move(offer));
-    }
-    const std::size_t step = (front.size() + kChecked - 1) / kChecked;
-    std::vector<FoundPlan> offers;
-    for (std::size_t i = 0; step > 0 && i < front.size(); i += step) {
-      offers.insert(offers.begin(), std::move(front[i].found));
-    }
-    return offers;
+    BudgetResult result = made(fmt::format("rise of {:g}", rise), taken.plan, taken.start);
+    result.by_layer = by_layer(result.share);
+    return result;
   }
 
   void confirm() {
@@ -324,7 +292,7 @@ class PlanMaker {
     confirm.judge_only(replay_, tasks_.done);
     confirm.weigh_by(stakes());
     for (BudgetResult& budget : budgets_) {
-      confirm_budget(budget, space_, finder_->by_layer(budget.allowed), confirm,
+      confirm_budget(budget, space_, confirm,
                      options_.random_plans, options_.seed,
                      [&](const std::string& what) { progress_.step(what); });
     }
@@ -343,10 +311,10 @@ class PlanMaker {
   PlanSpace space_;
   JointChange loss_;   // on the search documents
   JointChange check_;  // on the check documents
-  std::unique_ptr<Finder> finder_;
+  GateSearch gates_;
   MeasuredTasks tasks_;
   bool replay_ = false;           // the replay is judged
-  std::vector<FoundPlan> found_;  // candidates for any share
+  std::vector<PerHead<HeadPlan>> offers_;  // for `allow`, most keys first
   std::vector<BudgetResult> budgets_;
   std::vector<std::string> confirmed_tasks_;
   Judged confirmed_original_;

@@ -56,26 +56,13 @@ std::vector<Option> options_of(PlanOptions& o) {
         .form = "true|false",
         .help = "Change all heads of a layer alike, for engines that cannot tell them apart "
                 "(default {})"},
-       {.member = "PlanOptions::search",
-        .value = choice(o.search, {"regression", "greedy"}),
-        .form = "regression|greedy",
-        .help = "How plans are searched for: by regression on the losses of random plans (the "
-                "default), or head by head, which takes hours beyond a hundred heads"},
-       {.member = "PlanOptions::samples",
-        .value = &o.samples,
-        .form = "N|auto",
-        .help = "Number of random plans of the regression; auto, the default, is four times the "
-                "number of key-value heads or whole layers, from 128 to 512",
-        .least = 8,
-        .none = "auto"},
-       {.member = "PlanOptions::screen",
-        .value = &o.screen,
-        .form = "N|all",
-        .help = "For --search greedy: measure the loss of only the first N heads under a candidate "
-                "one by one, those whose output it changes least (default {})",
-        .details = "The search begins with those. Use it if measuring all heads takes too long",
-        .least = 1,
-        .none = "all"},
+       {.member = "PlanOptions::steps",
+        .value = &o.steps,
+        .form = "N",
+        .help = "Steps of the search for each share of the cache; each runs the model forward and "
+                "back over a piece of text and a case of each task (default {})",
+        .least = 2,
+        .most = 10000},
        {.member = "PlanOptions::random_plans",
         .value = &o.random_plans,
         .form = "N",

@@ -41,13 +41,11 @@ class PlanWriter {
   PlanResults write() {
     describe();
     set_coords();
-    write_screening();
     write_budgets();
     write_methods();
     write_same_tokens();
     write_draws();
     write_tasks(run_.tasks, run_.confirmed_tasks, run_.original, run_.budgets, results_);
-    if (!info_.has_loss) say_outputs();
     add_notices();
     PlanResults made;
     for (std::size_t b = 0; b < run_.budgets.size(); ++b) made.plans.push_back(made_plan(b));
@@ -68,7 +66,6 @@ class PlanWriter {
     }
     PlanOptions options = run_.options;
     write_settings(options_of(options), results_.settings);
-    results_.settings["judged_by"] = info_.has_loss ? "loss" : "output";
     if (!run_.weights.empty()) results_.settings["weights"] = run_.weights;
     results_.settings["select_text"] = text_of(run_.texts.search.texts);
     results_.settings["check_text"] = text_of(run_.texts.check.texts);
@@ -80,11 +77,9 @@ class PlanWriter {
     results_.set_coord("layer", std::vector<double>(layers_.begin(), layers_.end()));
     results_.set_coord("head", counted(info_.heads));
     results_.set_coord("length", std::vector<double>{static_cast<double>(run_.space.context())});
-    std::vector<std::string> candidates, budgets, methods;
-    for (int c = 1; c < run_.space.size(); ++c) candidates.push_back(run_.space.choice(c).text());
+    std::vector<std::string> budgets, methods;
     for (const BudgetResult& budget : run_.budgets) budgets.push_back(budget.label);
     for (int m = 0; m < kMethods; ++m) methods.emplace_back(method_text(static_cast<Method>(m)));
-    results_.set_coord("candidate", candidates);
     results_.set_coord("budget", budgets);
     results_.set_coord("method", methods);
     results_.set_coord("document", counted(documents_));
@@ -98,43 +93,13 @@ class PlanWriter {
     for (int head = 0; head < info_.heads; ++head) visit(head, head / shared_);
   }
 
-  void write_screening() {
-    if (run_.screening.changes.empty()) return;
-    LabelledArray& change = add_declared(results_, metric::screened_change).with_standard_errors();
-    change.with_rows();
-    LabelledArray& adjusted = add_declared(results_, metric::screened_change_p);
-    std::vector<double> p;
-    run_.screening.changes.each([&](int, int, const std::vector<ByDocument>& by_candidate) {
-      for (const ByDocument& changes : by_candidate) {
-        p.push_back(changes.empty() ? kUndefined : t_test(changes).p);
-      }
-    });
-    p = adjusted_p_values(p);
-    std::size_t next = 0;
-    run_.screening.changes.each(
-        [&](int layer, int kv_head, const std::vector<ByDocument>& by_candidate) {
-          for (Index c = 0; c < std::ssize(by_candidate); ++c, ++next) {
-            const ByDocument& changes = by_candidate[static_cast<std::size_t>(c)];
-            if (changes.empty()) continue;
-            each_query_head([&](int head, int its_kv_head) {
-              if (its_kv_head != kv_head) return;
-              const Index place = info_.attention_layers_before(layer);
-              change.set({place, head, c}, estimate_of(changes));
-              adjusted({place, head, c}) = p[next];
-            });
-          }
-        });
-  }
-
   void write_budgets() {
     LabelledArray& kept = add_declared(results_, metric::kept_keys);
     LabelledArray& bytes = add_declared(results_, metric::kept_bytes_by_layer);
-    LabelledArray& searched = add_declared(results_, metric::searched_change);
     LabelledArray& checked = add_declared(results_, metric::checked_change);
     const auto key_bytes = static_cast<double>(bytes_of_key(info_));
     for (Index b = 0; b < std::ssize(run_.budgets); ++b) {
       const BudgetResult& budget = run_.budgets[static_cast<std::size_t>(b)];
-      searched({b}) = budget.search_change;
       checked({b}) = budget.check_change;
       for (Index place = 0; place < std::ssize(layers_); ++place) {
         const int layer = layers_[place];
@@ -215,7 +180,6 @@ class PlanWriter {
   }
 
   void write_same_tokens() {
-    if (!info_.has_loss) return;
     LabelledArray& same = add_declared(results_, metric::planned_same_token).with_standard_errors();
     same.with_rows();
     for (Index b = 0; b < std::ssize(run_.budgets); ++b) {
@@ -249,20 +213,8 @@ class PlanWriter {
     }
   }
 
-  // Changes of a model without a loss are relative changes of its output.
-  void say_outputs() {
-    for (auto& [name, metric] : results_.metrics) {
-      if (metric.unit == "nats") metric.unit = "1";
-    }
-  }
-
   void add_notices() {
     results_.notices = info_.notices;
-    if (!info_.has_loss) {
-      results_.notices.emplace_back(
-          "the model has no loss: plans are judged by the relative change of its last hidden "
-          "states, and what that does to its use is not known");
-    }
     if (run_.texts.confirm.replayed > 0 && run_.original.replay.empty()) {
       results_.notices.emplace_back(
           "the replay is not judged, because the model is not shown to predict a passage better "
@@ -327,7 +279,7 @@ nlohmann::ordered_json measured_json(const SourceInfo& source, double share, con
     if (!std::isnan(value)) measured[key] = value;
   };
   const Interval interval = t_interval(mean_of(change));
-  put(source.has_loss ? "loss_change" : "output_change", change.value);
+  put("loss_change", change.value);
   put("standard_error", change.standard_error);
   put("low", interval.low);
   put("high", interval.high);

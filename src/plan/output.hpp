@@ -14,7 +14,6 @@ struct PlanRun {
   const PlanTexts& texts;
   const PlanOptions& options;
   const PlanSpace& space;
-  const Screening& screening;
   const std::vector<BudgetResult>& budgets;
   const MeasuredTasks& tasks;
   const std::vector<std::string>& confirmed_tasks;  // those of the cases of --confirm

@@ -30,19 +30,6 @@ PerHead<HeadPlan> equal_windows(const PlanSpace& space, double share) {
   return plan;
 }
 
-std::optional<Choices> equal_choices(const PlanSpace& space, double share) {
-  std::optional<Choices> best;
-  double most = 0;
-  for (int choice = 1; choice < space.size(); ++choice) {
-    const Choices choices = space.same(choice);
-    const double kept = space.share(choices);
-    if (space.choice(choice).pattern.empty() || kept > share + 1e-12 || kept <= most) continue;
-    best = choices;
-    most = kept;
-  }
-  return best;
-}
-
 PerHead<HeadPlan> heaviest_keys(const PlanSpace& space, double share) {
   PerHead<HeadPlan> plan(space.layers(), space.heads());
   plan.each([&](int layer, int, HeadPlan& head) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "plan/space.hpp"
@@ -12,10 +11,6 @@ namespace headgauge {
 // Gives every head 4 sinks and the same window, together the share of the context
 // (StreamingLLM; Xiao et al. 2023).
 PerHead<HeadPlan> equal_windows(const PlanSpace& space, double share);
-
-// Returns the largest pattern of the space that every head can have within the share, for all
-// heads; nothing if none fits.
-std::optional<Choices> equal_choices(const PlanSpace& space, double share);
 
 // Keeps the heaviest keys of every query, as many as the share allows. An oracle: a decoder would
 // have to hold all keys to find them.

@@ -40,6 +40,10 @@ class PlanSpace {
   PerHead<HeadPlan> plan(const Choices& choices) const;
   // Returns the share of the full cache.
   double share(const Choices& choices) const;
+  // Returns what the heads of a group keep under a choice, as a share of the full cache.
+  double share_of(const HeadGroup& group, int choice) const {
+    return static_cast<double>(keys(group.layer, choice) * std::ssize(group.heads)) / all_keys_;
+  }
   // Returns the change of share() when a group takes a choice.
   double share_change(const Choices& from, const HeadGroup& group, int choice) const;
 

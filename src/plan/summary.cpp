@@ -12,7 +12,6 @@
 #include "plan/made.hpp"
 #include "results/next_commands.hpp"
 #include "results/summary_line.hpp"
-#include "results/value_or.hpp"
 
 namespace headgauge {
 namespace {
@@ -29,9 +28,7 @@ class Sentences {
   explicit Sentences(const Results& results)
       : results_(results),
         budgets_(results.coord_names("budget")),
-        methods_(results.coord_names("method")),
-        by_loss_(value_or<std::string>(results.settings, "judged_by", "loss") == "loss"),
-        what_(by_loss_ ? "loss" : "output") {}
+        methods_(results.coord_names("method")) {}
 
   std::vector<SummaryLine> all() const {
     std::vector<SummaryLine> lines;
@@ -50,11 +47,7 @@ class Sentences {
                     "knows its heads.",
                     next::kValidate),
           explained(others(), "An interval that contains 0 shows no change at that size.",
-                    next::kUnderPlan),
-          explained(screened(),
-                    "A head whose loss falls does better with less; joint changes can differ from "
-                    "the sum of single ones.",
-                    next::kValidate)}) {
+                    next::kUnderPlan)}) {
       if (line) lines.push_back(*line);
     }
     return lines;
@@ -71,8 +64,7 @@ class Sentences {
   }
 
   void add_change(Line& line, Index budget) const {
-    line.nats(required(metric::planned_change, budget));
-    if (by_loss_) line.say(" nats");
+    line.nats(required(metric::planned_change, budget)).say(" nats");
     add_interval(line, cell(metric::planned_change_low, 0, budget),
                  cell(metric::planned_change_high, 0, budget));
   }
@@ -103,15 +95,12 @@ class Sentences {
           .done();
     }
     line.say("The plan \"").say(budgets_[0]).say("\" keeps ").number(*share, 100);
-    line.say(by_loss_ ? " % of the key-value cache at L = " : " % of the keys at L = ");
-    line.longest(results_);
-    line.say(" and changes the ").say(what_).say(by_loss_ ? " by " : " (relative to it) by ");
+    line.say(" % of the key-value cache at L = ").longest(results_);
+    line.say(" and changes the loss by ");
     add_change(line, 0);
     line.say(" on held-out text: ");
     if (!low || !high) return line.say("one document shows nothing about others.").done();
-    if (!by_loss_) {
-      line.say("the model has no loss, so the effect on its predictions is unknown");
-    } else if (high->value < 0) {
+    if (high->value < 0) {
       line.say("the loss is shown to fall");
     } else if (low->value > 0) {
       line.say("the loss is shown to rise");
@@ -240,9 +229,7 @@ class Sentences {
   MaybeLine rivals(Index budget) const {
     Line line;
     line.say("At L = ").longest(results_).say(", compared with plans that may keep as much, ");
-    const char* what = !by_loss_       ? "its change of the output is "
-                       : judges_more() ? "its loss of text is "
-                                       : "its loss is ";
+    const char* what = judges_more() ? "its loss of text is " : "its loss is ";
     if (!add_rivals(line, what, budget, metric::plan_difference, metric::plan_difference_p)) {
       return std::nullopt;
     }
@@ -293,7 +280,7 @@ class Sentences {
     line.say("At L = ").longest(results_).say(", ");
     line.derived(as_low).say(" of ").derived(static_cast<double>(draws));
     line.say(" random assignments of the same entries to other heads");
-    line.say(judges_more() ? " cost" : by_loss_ ? " lose" : " change");
+    line.say(judges_more() ? " cost" : " lose");
     line.say(" at most as much: p = ").number(*p);
     if (p->value <= kLevel) return line.say(", it matters which head got which entry.").done();
     line.say(", it is not shown to matter which head got which entry");
@@ -309,7 +296,7 @@ class Sentences {
     if (budgets_.size() < 2) return std::nullopt;
     Line line;
     line.say("At L = ").longest(results_);
-    line.say(", the other plans change the ").say(what_).say(" by ");
+    line.say(", the other plans change the loss by ");
     for (Index b = 1; b < std::ssize(budgets_); ++b) {
       if (!cell(metric::planned_change, 0, b)) return std::nullopt;
       if (b > 1) line.say(", ");
@@ -319,38 +306,8 @@ class Sentences {
     return line.say(".").done();
   }
 
-  // Counts key-value heads, because query heads that share one change together.
-  MaybeLine screened() const {
-    if (!by_loss_) return std::nullopt;  // every change affects the output
-    const LabelledArray* p = results_.metric(metric::screened_change_p);
-    const LabelledArray* change = results_.metric(metric::screened_change);
-    if (p == nullptr || change == nullptr || !p->of_heads() || p->dims() != change->dims()) {
-      return std::nullopt;
-    }
-    double tried = 0, falls = 0, rises = 0;
-    const Index heads = p->dim("head").size();
-    const int kv_heads = results_.model.kv_heads.value_or(0);
-    const Index shared = kv_heads > 0 && kv_heads <= heads ? heads / kv_heads : 1;
-    p->each([&](std::span<const Index> at, std::size_t i) {
-      if (at[1] % shared != 0 || std::isnan(p->values[i])) return;
-      ++tried;
-      if (p->values[i] <= kLevel) ++(change->values[i] < 0 ? falls : rises);
-    });
-    if (tried == 0) return std::nullopt;
-    Line line;
-    line.say("At L = ").longest(results_);
-    line.say(", the loss is shown to fall in ")
-        .derived(falls)
-        .say(" and to rise in ")
-        .derived(rises);
-    line.say(" of ").derived(tried).say(shared > 1 ? " key-value heads" : " heads");
-    return line.say(", each tried alone under a candidate (false discovery rate 5 %).").done();
-  }
-
   const Results& results_;
   std::span<const std::string> budgets_, methods_;
-  bool by_loss_;
-  std::string what_;
 };
 
 }  // namespace

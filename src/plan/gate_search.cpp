@@ -1,0 +1,191 @@
+#include "plan/gate_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "base/random.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr double kRate = 0.15;  // of Adam (Kingma and Ba 2015), with its usual decays
+constexpr double kDecay = 0.9, kSquareDecay = 0.999, kLeastRoot = 1e-8;
+constexpr double kTemperature = 0.5;  // of the gates
+constexpr int kHalvings = 60;
+
+std::vector<double> softmax_of(std::vector<double> values) {
+  const double largest = *std::ranges::max_element(values);
+  for (double& value : values) value = std::exp(value - largest);
+  const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+  for (double& value : values) value /= sum;
+  return values;
+}
+
+// Returns the least price at which the share, which falls with the price, is at most `share`.
+template <class ShareAt>
+double least_price(double share, const ShareAt& share_at) {
+  double low = 0, high = 1e-9;
+  while (share_at(high) > share && high < 1e12) high *= 8;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = (low + high) / 2;
+    (share_at(middle) <= share ? high : low) = middle;
+  }
+  return high;
+}
+
+}  // namespace
+
+GateSearch::GateSearch(const PlanSpace& space, JointChange& loss, const PlanOptions& options,
+                       Parts& progress)
+    : space_(space),
+      loss_(loss),
+      units_(space.units()),
+      seed_(options.seed),
+      steps_(options.steps),
+      progress_(progress),
+      last_(units_.size(), std::vector<double>(static_cast<std::size_t>(space.size()))),
+      mean_(last_) {}
+
+// The preferences of a unit less the price of what its choices keep of a whole cache.
+std::vector<double> GateSearch::priced(std::size_t unit, double price) const {
+  std::vector<double> values = last_[unit];
+  for (int c = 0; c < space_.size(); ++c) {
+    values[static_cast<std::size_t>(c)] -= price * space_.share_of(units_[unit], c);
+  }
+  return values;
+}
+
+double GateSearch::expected_share(double price) const {
+  double share = 0;
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    const std::vector<double> chances = softmax_of(priced(u, price));
+    for (int c = 0; c < space_.size(); ++c) {
+      share += chances[static_cast<std::size_t>(c)] * space_.share_of(units_[u], c);
+    }
+  }
+  return share;
+}
+
+// A choice at random, by softmax of the priced preferences, is the largest of these plus Gumbel
+// noise; the gates are a softmax of the sum, so that they have a gradient (Jang et al. 2017, Maddison
+// et al. 2017).
+GateSearch::Preferences GateSearch::draw_gates(double price) {
+  Preferences gates;
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    const RandomStream random(seed_, RandomDomain::gates, static_cast<std::uint32_t>(taken_),
+                              static_cast<std::uint32_t>(u));
+    std::vector<double> values = priced(u, price);
+    for (std::size_t c = 0; c < values.size(); ++c) {
+      const double uniform = random.uniforms(static_cast<std::uint32_t>(c))[0];
+      values[c] = (values[c] - std::log(-std::log(std::max(uniform, 0x1p-53)))) / kTemperature;
+    }
+    gates.push_back(softmax_of(std::move(values)));
+  }
+  return gates;
+}
+
+// The gradient of the cost on a sample by the preferences.
+GateSearch::Preferences GateSearch::gradient(const Preferences& gates) {
+  std::vector<HeadPlan> choices;
+  for (int c = 0; c < space_.size(); ++c) choices.push_back(space_.choice(c));
+  std::vector<double> own(choices.size());
+  own.front() = 1;
+  PerHead<std::vector<double>> of_heads(space_.layers(), space_.heads(), own);
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    for (const int head : units_[u].heads) of_heads(units_[u].layer, head) = gates[u];
+  }
+  const auto by_gates = loss_.gradient_on_sample(choices, of_heads, taken_);
+  Preferences by = gates;
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    double mean = 0;
+    for (std::size_t c = 0; c < choices.size(); ++c) {
+      by[u][c] = 0;
+      for (const int head : units_[u].heads) by[u][c] += by_gates(units_[u].layer, head)[c];
+      mean += gates[u][c] * by[u][c];
+    }
+    for (std::size_t c = 0; c < choices.size(); ++c) {
+      by[u][c] = gates[u][c] * (by[u][c] - mean) / kTemperature;
+    }
+  }
+  return by;
+}
+
+void GateSearch::move_to(double share) {
+  Preferences first = last_, second = last_;  // Adam's moments
+  for (Preferences* zero : {&first, &second, &mean_}) {
+    for (std::vector<double>& of_unit : *zero) std::ranges::fill(of_unit, 0.0);
+  }
+  for (int step = 1; step <= steps_; ++step, ++taken_) {
+    const double price = least_price(share, [&](double p) { return expected_share(p); });
+    const Preferences by = gradient(draw_gates(price));
+    for (std::size_t u = 0; u < units_.size(); ++u) {
+      for (std::size_t c = 0; c < by[u].size(); ++c) {
+        double& m = first[u][c];
+        double& v = second[u][c];
+        m = kDecay * m + (1 - kDecay) * by[u][c];
+        v = kSquareDecay * v + (1 - kSquareDecay) * by[u][c] * by[u][c];
+        const double root = std::sqrt(v / (1 - std::pow(kSquareDecay, step)));
+        last_[u][c] -= kRate * m / (1 - std::pow(kDecay, step)) / (root + kLeastRoot);
+        if (step > steps_ / 2) mean_[u][c] += last_[u][c];
+      }
+    }
+    progress_.step(share);
+  }
+}
+
+// Each group takes the choice whose preference less its price is the largest, at the least price at
+// which the plan fits. What is left of the share goes where it is preferred most.
+Choices GateSearch::preferred(const std::vector<HeadGroup>& groups, double share,
+                              bool last) const {
+  const Preferences& of_units = last ? last_ : mean_;
+  Preferences of_groups;
+  for (const HeadGroup& group : groups) {
+    std::vector<double>& sum = of_groups.emplace_back(static_cast<std::size_t>(space_.size()));
+    for (std::size_t u = 0; u < units_.size(); ++u) {
+      const bool belongs = units_[u].layer == group.layer &&
+                           std::ranges::count(group.heads, units_[u].heads.front()) > 0;
+      for (std::size_t c = 0; belongs && c < sum.size(); ++c) sum[c] += of_units[u][c];
+    }
+  }
+  const auto at_price = [&](double price) {
+    Choices choices = space_.same(0);
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      const auto value = [&](int choice) {
+        return of_groups[g][static_cast<std::size_t>(choice)] -
+               price * space_.share_of(groups[g], choice);
+      };
+      int best = 0;
+      for (int choice = 1; choice < space_.size(); ++choice) {
+        if (value(choice) > value(best)) best = choice;
+      }
+      choices = moved(std::move(choices), groups[g], best);
+    }
+    return choices;
+  };
+  const double price = least_price(share, [&](double p) { return space_.share(at_price(p)); });
+  Choices choices = at_price(price);
+  while (true) {
+    double most = 0;
+    std::optional<Choices> best;
+    const double left = share + 1e-12 - space_.share(choices);
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      const int now = choices(groups[g].layer, groups[g].heads.front());
+      for (int choice = 0; choice < space_.size(); ++choice) {
+        const double more = space_.share_change(choices, groups[g], choice);
+        if (!(more > 0) || more > left) continue;
+        const double gain = (of_groups[g][static_cast<std::size_t>(choice)] -
+                             of_groups[g][static_cast<std::size_t>(now)]) /
+                            more;
+        if (gain <= most) continue;
+        most = gain;
+        best = moved(choices, groups[g], choice);
+      }
+    }
+    if (!best) return choices;
+    choices = *std::move(best);
+  }
+}
+
+}  // namespace headgauge
