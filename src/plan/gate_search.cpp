@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "base/random.hpp"
@@ -48,24 +51,28 @@ GateSearch::GateSearch(const PlanSpace& space, JointChange& loss, const PlanOpti
       last_(units_.size(), std::vector<double>(static_cast<std::size_t>(space.size()))),
       mean_(last_) {}
 
-// The preferences of a unit less the price of what its choices keep of a whole cache.
-std::vector<double> GateSearch::priced(std::size_t unit, double price) const {
-  std::vector<double> values = last_[unit];
+// The preferences of a unit less the price of what its choices keep.
+std::vector<double> GateSearch::priced(const Preferences& of, std::size_t unit,
+                                       double price) const {
+  std::vector<double> values = of[unit];
   for (int c = 0; c < space_.size(); ++c) {
     values[static_cast<std::size_t>(c)] -= price * space_.share_of(units_[unit], c);
   }
   return values;
 }
 
-double GateSearch::expected_share(double price) const {
-  double share = 0;
-  for (std::size_t u = 0; u < units_.size(); ++u) {
-    const std::vector<double> chances = softmax_of(priced(u, price));
-    for (int c = 0; c < space_.size(); ++c) {
-      share += chances[static_cast<std::size_t>(c)] * space_.share_of(units_[u], c);
+// Returns the price at which choices that are drawn by the preferences keep the share in the mean.
+double GateSearch::price_of(const Preferences& preferences, double share) const {
+  return least_price(share, [&](double price) {
+    double expected = 0;
+    for (std::size_t u = 0; u < units_.size(); ++u) {
+      const std::vector<double> chances = softmax_of(priced(preferences, u, price));
+      for (int c = 0; c < space_.size(); ++c) {
+        expected += chances[static_cast<std::size_t>(c)] * space_.share_of(units_[u], c);
+      }
     }
-  }
-  return share;
+    return expected;
+  });
 }
 
 // A choice at random, by softmax of the priced preferences, is the largest of these plus Gumbel
@@ -76,7 +83,7 @@ GateSearch::Preferences GateSearch::draw_gates(double price) {
   for (std::size_t u = 0; u < units_.size(); ++u) {
     const RandomStream random(seed_, RandomDomain::gates, static_cast<std::uint32_t>(taken_),
                               static_cast<std::uint32_t>(u));
-    std::vector<double> values = priced(u, price);
+    std::vector<double> values = priced(last_, u, price);
     for (std::size_t c = 0; c < values.size(); ++c) {
       const double uniform = random.uniforms(static_cast<std::uint32_t>(c))[0];
       values[c] = (values[c] - std::log(-std::log(std::max(uniform, 0x1p-53)))) / kTemperature;
@@ -118,8 +125,7 @@ void GateSearch::move_to(double share) {
     for (std::vector<double>& of_unit : *zero) std::ranges::fill(of_unit, 0.0);
   }
   for (int step = 1; step <= steps_; ++step, ++taken_) {
-    const double price = least_price(share, [&](double p) { return expected_share(p); });
-    const Preferences by = gradient(draw_gates(price));
+    const Preferences by = gradient(draw_gates(price_of(last_, share)));
     for (std::size_t u = 0; u < units_.size(); ++u) {
       for (std::size_t c = 0; c < by[u].size(); ++c) {
         double& m = first[u][c];
@@ -128,27 +134,50 @@ void GateSearch::move_to(double share) {
         v = kSquareDecay * v + (1 - kSquareDecay) * by[u][c] * by[u][c];
         const double root = std::sqrt(v / (1 - std::pow(kSquareDecay, step)));
         last_[u][c] -= kRate * m / (1 - std::pow(kDecay, step)) / (root + kLeastRoot);
-        if (step > steps_ / 2) mean_[u][c] += last_[u][c];
+        if (step > steps_ / 2) mean_[u][c] += last_[u][c] / (steps_ - steps_ / 2);
       }
     }
     progress_.step(share);
   }
 }
 
+Choices GateSearch::preferred(double share, std::span<const Ban> bans) const {
+  Preferences preferences = mean_;
+  for (const Ban& ban : bans) {
+    preferences[ban.unit][static_cast<std::size_t>(ban.choice)] = -std::numeric_limits<double>::infinity();
+  }
+  return best_within(units_, preferences, share);
+}
+
+Choices GateSearch::preferred_by_layer(double share) const {
+  const std::vector<HeadGroup> layers = space_.whole_layers();
+  Preferences sums(layers.size(), std::vector<double>(static_cast<std::size_t>(space_.size())));
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    const auto layer = std::ranges::find(layers, units_[u].layer, &HeadGroup::layer) - layers.begin();
+    std::ranges::transform(mean_[u], sums[static_cast<std::size_t>(layer)], sums[static_cast<std::size_t>(layer)].begin(), std::plus());
+  }
+  return best_within(layers, sums, share);
+}
+
+std::vector<GateSearch::Ban> GateSearch::unclear(double share) const {
+  const Choices chosen = preferred(share);
+  const double price = price_of(mean_, share);
+  std::vector<std::pair<double, Ban>> found;
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    const int choice = chosen(units_[u].layer, units_[u].heads.front());
+    const double chance = softmax_of(priced(mean_, u, price))[static_cast<std::size_t>(choice)];
+    if (chance < kClear) found.push_back({chance, {u, choice}});
+  }
+  std::ranges::stable_sort(found, {}, [](const auto& one) { return one.first; });
+  std::vector<Ban> bans;
+  for (const auto& [chance, ban] : found) bans.push_back(ban);
+  return bans;
+}
+
 // Each group takes the choice whose preference less its price is the largest, at the least price at
 // which the plan fits. What is left of the share goes where it is preferred most.
-Choices GateSearch::preferred(const std::vector<HeadGroup>& groups, double share,
-                              bool last) const {
-  const Preferences& of_units = last ? last_ : mean_;
-  Preferences of_groups;
-  for (const HeadGroup& group : groups) {
-    std::vector<double>& sum = of_groups.emplace_back(static_cast<std::size_t>(space_.size()));
-    for (std::size_t u = 0; u < units_.size(); ++u) {
-      const bool belongs = units_[u].layer == group.layer &&
-                           std::ranges::count(group.heads, units_[u].heads.front()) > 0;
-      for (std::size_t c = 0; belongs && c < sum.size(); ++c) sum[c] += of_units[u][c];
-    }
-  }
+Choices GateSearch::best_within(const std::vector<HeadGroup>& groups,
+                                const Preferences& of_groups, double share) const {
   const auto at_price = [&](double price) {
     Choices choices = space_.same(0);
     for (std::size_t g = 0; g < groups.size(); ++g) {

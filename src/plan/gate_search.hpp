@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "plan/joint_change.hpp"
@@ -19,17 +20,29 @@ class GateSearch {
 
   // Moves the gates for a share of the cache, from where the last call left them.
   void move_to(double share);
-  // Returns the choices that the gates prefer within a share, by group: those of the last step, or
-  // the mean over the second half of the steps.
-  Choices preferred(const std::vector<HeadGroup>& groups, double share, bool last = false) const;
+  // A choice that a head or layer is not to take.
+  struct Ban {
+    std::size_t unit = 0;  // of PlanSpace::units()
+    int choice = 0;
+  };
+  // Returns the choices that the gates prefer within a share, in the mean over the second half of
+  // the steps, by head or layer as the search is, or by whole layers.
+  Choices preferred(double share, std::span<const Ban> bans = {}) const;
+  Choices preferred_by_layer(double share) const;
+  // Returns the choices of preferred() that have a chance below kClear at the price of the share,
+  // the least clear first.
+  std::vector<Ban> unclear(double share) const;
+  static constexpr double kClear = 0.9;
 
  private:
   // By place in units_ and choice.
   using Preferences = std::vector<std::vector<double>>;
 
-  std::vector<double> priced(std::size_t unit, double price) const;
-  double expected_share(double price) const;
+  std::vector<double> priced(const Preferences& of, std::size_t unit, double price) const;
+  double price_of(const Preferences& preferences, double share) const;
   Preferences draw_gates(double price);
+  Choices best_within(const std::vector<HeadGroup>& groups, const Preferences& preferences,
+                      double share) const;
   Preferences gradient(const Preferences& gates);
 
   const PlanSpace& space_;

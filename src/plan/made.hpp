@@ -26,6 +26,13 @@ struct MethodResult {
   Judged change;
 };
 
+// What became of the heads whose gates were not clear at the end of a search.
+struct Exchanges {
+  int unclear = 0;
+  int tried = 0;  // other choices, on the check documents
+  int kept = 0;   // those that lowered the cost
+};
+
 struct BudgetResult {
   std::string label;  // "50 %"
   PerHead<HeadPlan> plan;
@@ -34,6 +41,7 @@ struct BudgetResult {
   std::optional<double> asked;        // the share that was requested as a maximum
   std::string start;                  // what found the plan
   PerHead<HeadPlan> by_layer;         // the rival of whole layers; empty: none
+  Exchanges exchanges;
   double check_change = 0;            // on the check texts
   std::vector<MethodResult> methods;  // by Method
   std::vector<Judged> draws;          // one per dealt plan

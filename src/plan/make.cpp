@@ -44,6 +44,7 @@ Index common_length(const std::vector<HeadSource*>& sources, const std::string& 
 
 constexpr double kDefaultMemory = 0.5;
 constexpr double kStakesShare = 1.0 / 8;
+constexpr int kExchanges = 6;  // tried for a share
 constexpr int kOffers = 8;  // plans between two shares that are offered to `allow`
 
 void require(bool fits, const char* option, const char* expected, double found) {
@@ -188,44 +189,49 @@ class PlanMaker {
                                                  : "ask for more, or give longer texts"));
   }
 
-  // Returns the plan with the lowest cost on the check documents.
-  FoundPlan best_on_check(const std::vector<FoundPlan>& found) {
-    const FoundPlan* best = nullptr;
-    double least = kUndefined;
-    for (const FoundPlan& one : found) {
-      const double change = check_.cost(check_.change(one.plan));
-      if (best != nullptr && !(change < least)) continue;
-      best = &one;
-      least = change;
-    }
-    return *best;
-  }
-
-  // Returns what the gates prefer and, unless whole layers are asked for, the rival.
-  std::vector<FoundPlan> found_within(double share) const {
-    std::vector<FoundPlan> found;
-    if (!options_.whole_layers) found.push_back(rival(share));
-    for (const bool last : {false, true}) {
-      const Choices choices = gates_.preferred(space_.units(), share, last);
-      if (space_.share(choices) > share + 1e-12) continue;
-      found.push_back({space_.plan(choices), last ? "gates of the last step" : "gates"});
-    }
-    return found;
-  }
-
+  // Takes what the gates prefer, or the rival, by the check. Then heads whose gates are the least
+  // clear try another choice, and keep it if the check's cost falls.
   BudgetResult within(double share) {
     gates_.move_to(share);
-    const FoundPlan best = best_on_check(found_within(share));
+    Choices choices = gates_.preferred(share);
+    const auto fits = [&](const Choices& some) { return space_.share(some) <= share + 1e-12; };
+    const auto checked = [&](const PerHead<HeadPlan>& plan) {
+      return check_.cost(check_.change(plan));
+    };
+    double cost = checked(space_.plan(choices));
+    const std::vector<GateSearch::Ban> unclear = gates_.unclear(share);
+    Exchanges exchanges{.unclear = static_cast<int>(std::ssize(unclear))};
+    std::vector<GateSearch::Ban> bans;
+    for (const GateSearch::Ban& ban : unclear) {
+      if (exchanges.tried == kExchanges) break;
+      bans.push_back(ban);
+      const Choices tried = gates_.preferred(share, bans);
+      const double with_it = fits(tried) ? checked(space_.plan(tried)) : cost;
+      ++exchanges.tried;
+      if (with_it < cost) {
+        ++exchanges.kept;
+        choices = tried;
+        cost = with_it;
+      } else {
+        bans.pop_back();
+      }
+    }
+    FoundPlan best{space_.plan(choices), "gates"};
+    if (!options_.whole_layers) {
+      const FoundPlan other = rival(share);
+      if (!fits(choices) || checked(other.plan) < cost) best = other;
+    }
     BudgetResult result = made(share_label(share), best.plan, best.start);
     result.allowed = share;
     result.asked = share;
     result.by_layer = by_layer(share);
+    result.exchanges = exchanges;
     return result;
   }
 
   // Returns the plan of whole layers that the gates prefer within a share; empty if none fits.
   PerHead<HeadPlan> by_layer(double share) const {
-    const Choices choices = gates_.preferred(space_.whole_layers(), share);
+    const Choices choices = gates_.preferred_by_layer(share);
     return space_.share(choices) > share + 1e-12 ? PerHead<HeadPlan>() : space_.plan(choices);
   }
 
@@ -264,7 +270,7 @@ class PlanMaker {
   void offer(double most, double least) {
     for (int k = kOffers - 1; options_.allow && k >= 0; --k) {
       const double share = least + (most - least) * k / kOffers;
-      const Choices choices = gates_.preferred(space_.units(), share);
+      const Choices choices = gates_.preferred(share);
       if (space_.share(choices) <= share + 1e-12) offers_.push_back(space_.plan(choices));
     }
   }

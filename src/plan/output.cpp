@@ -220,6 +220,15 @@ class PlanWriter {
           "the replay is not judged, because the model is not shown to predict a passage better "
           "when it comes again");
     }
+    for (const BudgetResult& budget : run_.budgets) {
+      const auto [unclear, tried, kept] = budget.exchanges;
+      if (unclear == 0) continue;
+      results_.notices.push_back(fmt::format(
+          "{}: the gates of {} of {} {} stayed undecided; {} other choices were tried on the "
+          "check, and {} kept",
+          budget.label, unclear, std::ssize(run_.space.units()),
+          run_.space.by_layer() ? "layers" : "key-value heads", tried, kept));
+    }
     for (const std::string& task : run_.tasks.names()) {
       if (std::ranges::count(run_.tasks.done, task) > 0) continue;
       results_.notices.push_back(fmt::format(
