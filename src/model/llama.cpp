@@ -9,97 +9,15 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <set>
 #include <utility>
 
 #include "model/families.hpp"
 #include "model/layers.hpp"
 #include "model/llama_config.hpp"
+#include "model/llama_tensors.hpp"
 
 namespace headgauge {
 namespace {
-
-constexpr const char* kTable = "embed_tokens.weight";
-
-// The tensor names of the model without a head have the prefix "model." in Hugging Face's
-// *ForCausalLM.
-std::string llama_prefix(const Checkpoint& checkpoint) {
-  return checkpoint.has_prefix("model.") ? "model." : "";
-}
-
-// Returns false for a model saved without its head, whose logits are unknown. Returns true if names
-// have the prefix, which models with a head use: a file without it is then refused as incomplete.
-bool has_head(const Checkpoint& checkpoint, const LlamaConfig& config) {
-  return config.tied || checkpoint.find("lm_head.weight") != nullptr ||
-         !llama_prefix(checkpoint).empty();
-}
-
-struct Expected {
-  std::string name;
-  std::vector<Index> shape;
-};
-
-// Returns all tensors of the model, except the output embedding if it is tied.
-std::vector<Expected> expected_tensors(const Checkpoint& checkpoint, const LlamaConfig& config) {
-  const std::string prefix = llama_prefix(checkpoint);
-  const TableNames tables = find_tables(checkpoint, prefix + kTable, config.tied);
-  const Index d = config.width, f = config.inner, h = config.head_dim;
-  const Index queries = config.heads * h, keys = config.kv_heads * h;
-  std::vector<Expected> all = {{tables.in, {config.vocabulary, d}}};
-  for (int l = 0; l < config.layers; ++l) {
-    const std::string layer = fmt::format("{}layers.{}.", prefix, l);
-    const auto linear = [&](const char* name, Index in, Index out, bool bias) {
-      all.push_back({layer + name + ".weight", {out, in}});
-      if (bias) all.push_back({layer + name + ".bias", {out}});
-    };
-    const auto norm = [&](const char* name, Index width) {
-      all.push_back({layer + name + ".weight", {width}});
-    };
-    linear("self_attn.q_proj", d, queries, config.qkv_bias);
-    linear("self_attn.k_proj", d, keys, config.qkv_bias);
-    linear("self_attn.v_proj", d, keys, config.qkv_bias);
-    linear("self_attn.o_proj", queries, d, config.output_bias);
-    linear("mlp.gate_proj", d, f, config.mlp_bias);
-    linear("mlp.up_proj", d, f, config.mlp_bias);
-    linear("mlp.down_proj", f, d, config.mlp_bias);
-    norm("input_layernorm", d);
-    norm("post_attention_layernorm", d);
-    if (config.family->norms_heads) {
-      norm("self_attn.q_norm", h);
-      norm("self_attn.k_norm", h);
-    }
-    if (config.family->four_norms) {
-      norm("pre_feedforward_layernorm", d);
-      norm("post_feedforward_layernorm", d);
-    }
-  }
-  all.push_back({prefix + "norm.weight", {d}});
-  if (tables.in != tables.out && has_head(checkpoint, config)) {
-    all.push_back({tables.out, {config.vocabulary, d}});
-  }
-  return all;
-}
-
-// Checks everything that can be checked before work begins. A layer tensor that this family does
-// not have belongs to another model, so it is refused.
-void require_tensors(const Checkpoint& checkpoint, const LlamaConfig& config) {
-  std::set<std::string_view> known;
-  const std::vector<Expected> expected = expected_tensors(checkpoint, config);
-  for (const Expected& tensor : expected) {
-    checkpoint.require(tensor.name, tensor.shape);
-    known.insert(tensor.name);
-  }
-  const std::string layers = llama_prefix(checkpoint) + "layers.";
-  for (const std::string_view name : checkpoint.names()) {
-    // Older checkpoints store the frequencies, which follow from the config.
-    if (!name.starts_with(layers) || name.ends_with(".rotary_emb.inv_freq")) continue;
-    if (known.contains(name)) continue;
-    throw BadInputError(
-        fault(checkpoint.find(name)->where(),
-              fmt::format("no such tensor in a {} with this config", config.family->model_type),
-              "one", "weights and config must come from the same model"));
-  }
-}
 
 // Returns sqrt(width) rounded to the type of the table, as Hugging Face does when running the model
 // in that type.
@@ -122,8 +40,8 @@ class Llama final : public Transformer {
       : checkpoint_(std::move(checkpoint)),
         config_(checkpoint_.config()),
         prefix_(llama_prefix(checkpoint_)),
-        tables_(find_tables(checkpoint_, prefix_ + kTable, config_.tied)) {
-    require_tensors(checkpoint_, config_);
+        tables_(llama_tables(checkpoint_, config_)) {
+    require_llama_tensors(checkpoint_, config_);
     const auto layers = static_cast<std::size_t>(config_.layers);
     info_.name = checkpoint_.model().name;
     info_.family = config_.family->model_type;
@@ -132,7 +50,7 @@ class Llama final : public Transformer {
     info_.kv_heads = config_.kv_heads;
     info_.head_dim = config_.head_dim;
     info_.trained_length = config_.positions;
-    info_.has_loss = has_head(checkpoint_, config_);
+    info_.has_loss = llama_has_head(checkpoint_, config_);
     info_.element_bytes = cache_bytes(table().dtype);
     info_.windows = config_.windows;
     info_.notices = config_.notices;
@@ -410,34 +328,6 @@ class Llama final : public Transformer {
 };
 
 }  // namespace
-
-ModelSummary summarize_llama(const Checkpoint& checkpoint) {
-  const LlamaConfig config(checkpoint.config());
-  refuse_further_layers(checkpoint, llama_prefix(checkpoint) + "layers.", config.layers,
-                        "num_hidden_layers");
-  ModelSummary summary;
-  summary.family = config.family->model_type;
-  summary.layers = config.layers;
-  summary.heads = config.heads;
-  summary.kv_heads = config.kv_heads;
-  summary.head_dim = config.head_dim;
-  summary.width = config.width;
-  summary.vocabulary = config.vocabulary;
-  summary.trained_length = config.positions;
-  summary.activation = config.activation_name;
-  if (config.scaled_by != config.head_dim) summary.scaled_by = config.scaled_by;
-  summary.rope = config.rope.text();
-  if (config.any_window()) summary.windows = config.windows;
-  summary.score_cap = config.score_cap;
-  summary.logit_cap = config.logit_cap;
-  summary.prefix = llama_prefix(checkpoint);
-  for (const Expected& tensor : expected_tensors(checkpoint, config)) {
-    std::int64_t elements = 1;
-    for (const Index size : tensor.shape) elements *= size;
-    summary.parameters += elements;
-  }
-  return summary;
-}
 
 std::unique_ptr<Transformer> make_llama(Checkpoint checkpoint) {
   return std::make_unique<Llama>(std::move(checkpoint));

@@ -1,10 +1,21 @@
 #include "model/reverse_pass.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "model/next_token.hpp"
 
 namespace headgauge {
+namespace {
+
+void require_derivative(const HeadIntervention& choice) {
+  if (choice.normalizer == nullptr || !choice.normalizer->traits().unit_norms) return;
+  throw UnsupportedError(fault(
+      "gates", "choices with a derivative", choice.normalizer->info().name,
+      "its scores are of queries and keys of length 1, which the reverse pass does not go through"));
+}
+
+}  // namespace
 
 // Returns the heads of the loaded layer under each choice.
 MixedHeads ReversePass::mixed(const Text& text, MatrixView<const float> residual,
@@ -40,6 +51,7 @@ NextTokens ReversePass::reverse_loss(const Text& text, Matrix<float>& gradient) 
 
 std::vector<Gradients> ReversePass::run(std::vector<Text> texts, const GatedHeads& heads,
                                         bool by_residual) {
+  std::ranges::for_each(heads.choices, require_derivative);
   const SourceInfo& info = model_.info();
   const Index attended_width = info.heads * info.head_dim;
   std::vector<std::vector<Matrix<float>>> entered(texts.size());  // by text and layer

@@ -77,7 +77,7 @@ JointChange::JointChange(const PlanDocuments& documents, std::string set, Evalua
                          std::stop_token stop)
     : parts_{{&require_model(documents.texts), true}},
       texts_(std::ssize(documents.texts.info().documents)),
-      replayed_(documents.texts.info().has_loss ? documents.replayed : 0),
+      replayed_(documents.replayed),
       judges_replay_(replayed_ > 0),
       set_(std::move(set)),
       known_(known),
@@ -89,13 +89,9 @@ JointChange::JointChange(const PlanDocuments& documents, std::string set, Evalua
     parts_.push_back({&require_model(*documents.cases), false});
     find_tasks(documents.cases->info());
   }
-  if (by_loss()) {
-    Levels levels = level({source().layers, source().kv_heads});
-    std::fill(levels.begin() + before_same_tokens(), levels.end(), 0.0);  // a share is no change
-    original_ = std::move(levels);
-  } else {
-    original_.assign(static_cast<std::size_t>(numbers()), 0.0);
-  }
+  Levels levels = level({source().layers, source().kv_heads});
+  std::fill(levels.begin() + before_same_tokens(), levels.end(), 0.0);  // a share is no change
+  original_ = std::move(levels);
 }
 
 // Special tokens may stand before a piece.
@@ -165,7 +161,7 @@ double JointChange::cost(const Judged& changes) const {
 }
 
 Index JointChange::numbers() const {
-  return before_same_tokens() + (by_loss() ? texts_ : 0);
+  return before_same_tokens() + texts_;
 }
 
 JointChange::Documents JointChange::sample(int k) const {
@@ -201,19 +197,15 @@ void JointChange::run(const PerHead<HeadPlan>& plan, const Documents& documents)
   }
 }
 
-// Sets the reference for outputs if it is missing, because another scan of the source removes it;
-// and the likeliest tokens if the losses without a plan were known from an earlier run.
-void JointChange::set_reference() {
-  const PerHead<HeadPlan> none(source().layers, source().kv_heads);
-  ModelSource& model = *parts_.front().model;
-  if (by_loss() && is_measured() && likeliest_.empty()) {
-    run(none, {.texts = judged_.texts, .cases = {}});
-    Levels levels(static_cast<std::size_t>(numbers()));
-    for (const Index d : judged_.texts) put_text(d, model.next_tokens(static_cast<int>(d)), levels);
+// Finds the likeliest tokens without a plan, if the losses without one were known from an earlier
+// run.
+void JointChange::find_likeliest() {
+  if (!is_measured() || !likeliest_.empty()) return;
+  run({source().layers, source().kv_heads}, {.texts = judged_.texts, .cases = {}});
+  Levels levels(static_cast<std::size_t>(numbers()));
+  for (const Index d : judged_.texts) {
+    put_text(d, parts_.front().model->next_tokens(static_cast<int>(d)), levels);
   }
-  if (by_loss() || model.has_reference()) return;
-  run(none, judged_);
-  model.set_reference();
 }
 
 void JointChange::put(const Part& part, Index document, const NextTokens& next, Levels& levels) {
@@ -224,19 +216,17 @@ void JointChange::put(const Part& part, Index document, const NextTokens& next, 
 }
 
 void JointChange::put_text(Index d, const NextTokens& next, Levels& levels) {
-  const std::span<const double> numbers = by_loss() ? next.losses : next.output_change;
+  const std::span<const double> numbers = next.losses;
   const auto replayed = static_cast<std::size_t>(replayed_);
   const std::size_t read = numbers.size() - replayed;
   levels[d] = mean(numbers.first(read));
-  if (by_loss()) {
-    // The first plan that is measured is none.
-    likeliest_.resize(static_cast<std::size_t>(texts_));
-    std::vector<int>& likeliest = likeliest_[static_cast<std::size_t>(d)];
-    if (likeliest.empty()) likeliest = next.likeliest;
-    Index same = 0;
-    for (std::size_t t = 0; t < read; ++t) same += next.likeliest[t] == likeliest[t] ? 1 : 0;
-    levels[before_same_tokens() + d] = static_cast<double>(same) / static_cast<double>(read);
-  }
+  // The first plan that is measured is none.
+  likeliest_.resize(static_cast<std::size_t>(texts_));
+  std::vector<int>& likeliest = likeliest_[static_cast<std::size_t>(d)];
+  if (likeliest.empty()) likeliest = next.likeliest;
+  Index same = 0;
+  for (std::size_t t = 0; t < read; ++t) same += next.likeliest[t] == likeliest[t] ? 1 : 0;
+  levels[before_same_tokens() + d] = static_cast<double>(same) / static_cast<double>(read);
   if (replayed == 0) return;
   // Number t is of token t + 1 of the context.
   const auto judged = replayed - static_cast<std::size_t>(kReplayCue);
@@ -256,7 +246,7 @@ Judged JointChange::view(const Levels& levels, const Documents& documents) const
     judged.replay = at(texts_, documents.texts);
     judged.first_reading = at(2 * texts_, documents.texts);
   }
-  if (by_loss()) judged.same_token = at(before_same_tokens(), documents.texts);
+  judged.same_token = at(before_same_tokens(), documents.texts);
   for (const std::vector<Index>& of_task : documents.cases) {
     judged.answers.push_back(at(before_answers(), of_task));
     judged.right.push_back(at(before_answers() + cases_, of_task));
@@ -282,7 +272,7 @@ JointChange::Levels JointChange::level(const std::string& set, const PerHead<Hea
                                        const Documents& documents) {
   const std::string key = Evaluations::key(set, plan);
   if (const Levels* found = known_.find(key, numbers())) return *found;
-  set_reference();
+  find_likeliest();
   run(plan, documents);
   Levels levels(static_cast<std::size_t>(numbers()));
   for (const Part& part : parts_) {

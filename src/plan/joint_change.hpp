@@ -1,5 +1,5 @@
-// Measures the effect of a plan on the whole model: on its loss and its answers or, if it has no
-// loss, on its output. What was measured is kept, and a later run of the same plan goes on from it.
+// Measures the effect of a plan on the whole model: on its loss and its answers. What was measured is
+// kept, and a later run of the same plan goes on from it.
 #pragma once
 
 #include <map>
@@ -88,8 +88,7 @@ class JointChange {
 
   // Returns what the model itself has.
   Judged original() const { return view(original_, judged_); }
-  // Returns the losses under a plan minus the model's own; for a model without a loss, the relative
-  // change of the last hidden states (NextTokens::output_change).
+  // Returns the losses under a plan minus the model's own.
   Judged change(const PerHead<HeadPlan>& plan);
   // Does the same on a sample: one piece of text and one case of each task. Sample k has the k-th
   // of each, counted round and round.
@@ -116,7 +115,6 @@ class JointChange {
 
   void find_tasks(const SourceInfo& cases);
   void find_replayed();
-  bool by_loss() const { return source().has_loss; }
   Index numbers() const;
   Index before_answers() const { return texts_ * (replayed_ > 0 ? 3 : 1); }
   Index before_same_tokens() const { return before_answers() + 2 * cases_; }
@@ -130,7 +128,7 @@ class JointChange {
   std::vector<double> weights_in_cost(const Part& part, Index document, Index losses) const;
   Judged view(const Levels& levels, const Documents& documents) const;
   Judged change_of(Levels levels, const Documents& documents) const;
-  void set_reference();
+  void find_likeliest();
   bool is_measured() const { return !original_.empty(); }
   void run(const PerHead<HeadPlan>& plan, const Documents& documents);
   static std::vector<Index> of_part(const Part& part, const Documents& documents);

@@ -4,8 +4,10 @@
 
 #include <cmath>
 
+#include "checkpoint/made_file.hpp"
 #include "headgauge/headgauge.hpp"
 #include "headgauge/patterns.hpp"
+#include "kernels/levels.hpp"
 #include "model/golden.hpp"
 #include "small_models.hpp"
 
@@ -92,6 +94,97 @@ TEST_P(ReverseParity, WithAutograd) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ReverseParity, ::testing::ValuesIn(gradient_cases()), golden_test_name);
+
+constexpr int kGatedTokens = 90;  // more than a tile
+const std::string kGrouped = "tests/golden/llama/llama-plain";
+
+TokenWeights same_weights(int /*document*/, const NextTokens& next) {
+  return {std::vector<double>(next.losses.size(), 1.0), {}};
+}
+
+// The gradient by gates, head after head, of two documents, and the sum of their losses.
+struct Found {
+  std::vector<double> gates, residual;
+  double loss = 0;
+};
+Found gradients_of(const GatedHeads& heads, int threads = 1) {
+  const auto text = [](int count, int slope) {
+    Document document{"text", {}, ""};
+    for (int i = 0; i < count; ++i) document.tokens.push_back((i * i + slope * i) % 31);
+    return document;
+  };
+  const auto source = testing::open_model({text(kGatedTokens, 3), text(kGatedTokens - 20, 5)},
+                                          {.threads = threads}, kGrouped);
+  Found found;
+  for (const Gradients& one : source->gradients(std::vector{0, 1}, heads, same_weights, true)) {
+    for (const auto& of_head : one.gates) {
+      found.gates.insert(found.gates.end(), of_head.begin(), of_head.end());
+    }
+    for (const Matrix<float>& of_layer : one.residual) {
+      found.residual.insert(found.residual.end(), of_layer.data(),
+                            of_layer.data() + of_layer.rows() * of_layer.cols());
+    }
+    for (const double loss : one.next.losses) found.loss += loss;
+  }
+  return found;
+}
+
+GatedHeads gated(std::vector<HeadIntervention> choices, double first, double second) {
+  const SourceInfo info =
+      testing::open_model({{"a", {1, 2}, ""}}, {}, kGrouped)->info();
+  GatedHeads heads{std::move(choices), PerHead<std::vector<double>>(info.layers, info.heads)};
+  heads.gates.each([&](int layer, int head, std::vector<double>& of_head) {
+    of_head = {first + 0.1 * head, second - 0.05 * layer};
+  });
+  return heads;
+}
+
+TEST(ReversePass, HasTheSameBitsOnAnyNumberOfThreads) {
+  const GatedHeads heads = gated({choice(""), choice("sinks:sinks=1,window=7")}, 0.6, 0.5);
+  const Found one = gradients_of(heads, 1), three = gradients_of(heads, 3);
+  EXPECT_EQ(one.gates, three.gates);
+  EXPECT_EQ(one.residual, three.residual);
+}
+
+using ReverseLevels = EveryLevel;
+
+TEST_P(ReverseLevels, AgreeWithTheBest) {
+  const GatedHeads heads = gated({choice(""), choice("", "sink:b=1")}, 0.6, 0.5);
+  const Found found = gradients_of(heads);
+  set_simd_level(simd_levels().back());
+  const Found other = gradients_of(heads);
+  EXPECT_LT(distance(found.gates, other.gates), 1e-6);
+  EXPECT_LT(distance(found.residual, other.residual), 1e-6);
+}
+
+HEADGAUGE_EVERY_LEVEL(ReverseLevels);
+
+// Every normalizer, by differences: the loss under gates a step along a direction on either side. A
+// sparse rule has kinks, which a step crosses in some rows.
+TEST(ReversePass, IsTheSlopeOfTheLossUnderEveryNormalizer) {
+  for (const NormalizerInfo& info : normalizers()) {
+    if (info.name == "cosine" || info.name == "topk") continue;  // refused; jumps
+    const std::vector<HeadIntervention> choices = {choice(""), choice("", info.name)};
+    constexpr double kStep = 0.002;
+    const GatedHeads heads = gated(choices, 0.6, 0.4);
+    const double after = gradients_of(gated(choices, 0.6 + kStep, 0.4 - kStep / 2)).loss;
+    const double before = gradients_of(gated(choices, 0.6 - kStep, 0.4 + kStep / 2)).loss;
+    const Found found = gradients_of(heads);
+    double slope = 0;
+    for (std::size_t i = 0; i < found.gates.size(); ++i) {
+      slope += found.gates[i] * (i % 2 == 0 ? 1.0 : -0.5);
+    }
+    const double measured = (after - before) / (2 * kStep);
+    EXPECT_NEAR(slope, measured, 1e-2 * std::abs(measured)) << info.name;
+    EXPECT_GT(std::abs(measured), 0.1) << info.name << ": otherwise this shows nothing";
+  }
+}
+
+TEST(ReversePass, RefusesChoicesWithoutADerivative) {
+  testing::expect_error(
+      ErrorKind::unsupported, {"choices with a derivative", "cosine"},
+      [] { gradients_of(gated({choice(""), choice("", "cosine")}, 0.6, 0.5)); });
+}
 
 }  // namespace
 }  // namespace headgauge
