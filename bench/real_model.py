@@ -38,6 +38,18 @@ class RealPeer:
         return float(json.loads(self.process.stdout.readline())["seconds"])
 
 
+def reverse_pass() -> None:
+    """Time beyond the forward pass, and peak memory, of gradients by all gates."""
+    for length, most in ((512, 2.4), (2048, 2.8)):
+        command = [BUILD / "bench/scan/bench_reverse", SMOLLM, str(length), str(THREADS)]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        found = json.loads(done.stdout)
+        beyond, memory = found["beyond_forward"], found["peak_mib"] / found["forward_mib"]
+        line(f"reverse pass / forward pass, L = {length}", f"{beyond:.2f} x", bar(beyond, most, False))
+        line(f"with a window and a mean, L = {length}", f"{found['with_gates']:.2f} x")
+        line(f"its peak memory / that of the forward pass, L = {length}", f"{memory:.2f} x", bar(memory, 3, False))
+
+
 def real_model(quick: bool) -> None:
     """Whole processes, loading included, against forward passes of a model that is loaded already, in turns."""
     if not SMOLLM.exists():
@@ -78,3 +90,4 @@ def real_model(quick: bool) -> None:
         if not peer_run.loaded:
             print(f"  PyTorch {attention} left out: torch, transformers and gguf are not installed")
         peer_run.process.kill()
+    reverse_pass()

@@ -1,5 +1,7 @@
 #include "plan/gate_search.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -137,7 +139,7 @@ void GateSearch::move_to(double share) {
         if (step > steps_ / 2) mean_[u][c] += last_[u][c] / (steps_ - steps_ / 2);
       }
     }
-    progress_.step(share);
+    progress_.step(fmt::format("{:.4g} %", 100 * share));
   }
 }
 

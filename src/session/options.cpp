@@ -170,7 +170,7 @@ std::vector<Option> options_of(PlanRequest& request) {
        .form = "FORMAT,FORMAT...",
        .group = option_group::output,
        .help = "Write the plan for other tools too, into --out: " + plan_format_names(),
-       .details = "See [plan.md](plan.md#out-of-headgauge)",
+       .details = "See [exports.md](exports.md)",
        .none = "none",
        .named = "export"});
   return options;
