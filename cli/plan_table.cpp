@@ -26,8 +26,7 @@ class PlanTable {
         paint_(options.color),
         width_(std::min(options.width, kTableWidth)),
         budgets_(results.coord_names("budget")),
-        methods_(results.coord_names("method")),
-        by_loss_(results.settings.value("judged_by", "loss") == "loss") {}
+        methods_(results.coord_names("method")) {}
 
   std::string text() const {
     std::string text = render_header(results_, paint_, width_);
@@ -52,8 +51,8 @@ class PlanTable {
 
   std::string of_budget(Index budget) const {
     TextTable table(paint_, {left_column(shortened(budgets_[budget], kLabelWidth - 1), kLabelWidth),
-                             {by_loss_ ? "cache" : "keys", 8},
-                             {by_loss_ ? "loss change (95 %)" : "output change (95 %)", 29},
+                             {"cache", 8},
+                             {"loss change (95 %)", 29},
                              {.title = "plan less it (95 %)", .width = 29, .mark = 1}});
     for (Index m = 0; m < std::ssize(methods_); ++m) {
       const auto share =
@@ -151,10 +150,10 @@ class PlanTable {
 
   std::string legend() const {
     const auto say = [&](const std::string& what) { return wrapped(what, width_, 3) + "\n"; };
-    return say(fmt::format("Changes of the {}, on {} documents of --confirm, with the plan's own "
-                           "intervals by Student's t over documents",
-                           by_loss_ ? "loss are in nats" : "output are relative to it",
-                           results_.coord_size("document"))) +
+    return say(fmt::format(
+               "Changes of the loss are in nats, on {} documents of --confirm, with the "
+               "plan's own intervals by Student's t over documents",
+               results_.coord_size("document"))) +
            say("*  the plan's change is shown to be another (paired t test over documents, false "
                "discovery rate 5 % over all lines)") +
            (judges_retrieval()
@@ -192,7 +191,6 @@ class PlanTable {
   Painter paint_;
   std::size_t width_;
   std::span<const std::string> budgets_, methods_;
-  bool by_loss_;
 };
 
 }  // namespace

@@ -244,8 +244,6 @@ def plan():
     }
     metrics["random_plans_p"] = metric(coords, ["budget"], 0.01, False)
     metrics["random_change"] = metric(coords, ["budget", "draw"], 0.25, False)
-    for name in ["screened_change", "screened_change_p"]:
-        metrics[name] = metric(coords, ["layer", "head"], 0.01, False)
     return results("plan", coords, metrics)
 
 

@@ -250,7 +250,7 @@ LANGUAGES = {
         "synthetic --scales 0.05:50:12 --radii 0.5,1 --dimension 50 --variance 0.1 --full",
         "compare --normalizer ssmax:s=0.43,b=0,sparsemax --each head",
         "diff --metrics entropy,loss --heads 0.1",
-        "plan --memory 0.5 --curve 0.25,0.5 --screen all",
+        "plan --memory 0.5 --curve 0.25,0.5 --steps 20",
     ],
 }
 for language, texts in LANGUAGES.items():

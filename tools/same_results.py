@@ -43,10 +43,10 @@ RUNS = {
     "series": "series F/scan-normalizers-ssmax F/scan-normalizers-entmax --json",
 }
 SMALL_RUNS = {
-    "plan": "plan M --text T --confirm O --lengths 256 --samples 32 --curve 0.5,0.25",
-    "plan-allow": "plan M --text T --confirm O --lengths 256 --samples 32 --allow 0.1 --probe keys --cases 4 "
+    "plan": "plan M --text T --confirm O --lengths 256 --steps 10 --curve 0.5,0.25",
+    "plan-allow": "plan M --text T --confirm O --lengths 256 --steps 10 --allow 0.1 --probe keys --cases 4 "
     "--confirm-probe keys --confirm-cases 4",
-    "plan-greedy": "plan M --text T --confirm O --lengths 128 --search greedy --screen 4 --pieces 2",
+    "plan-layers": "plan M --text T --confirm O --lengths 128 --steps 10 --whole-layers true --pieces 2",
     "validate": "validate M --text T O --lengths 128 --permutations 99 --resamples 99",
     "tokens": "reproduce tokens M --text T --lengths 128",
     "shard-1": "scan M --text T O --lengths 128 --shard 1/2",

@@ -95,7 +95,6 @@ class ModelSource(Source, Protocol):
         intervene() in the others. The pass that waits in the layer is not affected."""
         ...
 
-
     def gradients(
         self, document: int, changes: Changes, choices: list[int], gates: Gates, weigh: Weigh
     ) -> tuple[NextTokens, Gates]:

@@ -36,7 +36,7 @@ def few(first: int, count: int) -> list[int]:
     return [i % 97 for i in ids(first, count)]
 
 
-SMALL = {"lengths": 32, "pieces": 1, "random_plans": 2, "search": "greedy", "screen": 2, "threads": 1}
+SMALL = {"lengths": 32, "pieces": 1, "random_plans": 2, "steps": 8, "threads": 1}
 PLANNED: Any = {"text_or_ids": [few(0, 96), few(100, 96)], "confirm": few(200, 64), **SMALL}
 
 
@@ -104,10 +104,50 @@ class AsTheCoreMeasures(unittest.TestCase):
         self.assertEqual(list(found), list(expected))
         self.assert_alike(found, expected, EXACT)
 
-    def test_a_model_without_a_loss_is_judged_by_its_output(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            found, _ = self.planned(make("bert", num_key_value_heads=4), folder)
-        self.assertEqual(found.settings["judged_by"], "output")
+    def test_plan_of_shared_keys_and_windows(self) -> None:
+        for kind in ("llama", "gemma2"):
+            with self.subTest(kind), tempfile.TemporaryDirectory() as folder:
+                self.planned(make(kind), folder)
+
+    def test_a_model_without_a_loss_is_refused(self) -> None:
+        with self.assertRaisesRegex(
+            errors.UnsupportedError, "plan: expected a model that predicts next tokens"
+        ):
+            headgauge.plan(make("bert"), **PLANNED)
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Gates(unittest.TestCase):
+    def test_the_gradient_is_that_of_the_loss(self) -> None:
+        from headgauge import _core
+        from headgauge._live import LiveModel
+
+        changes = [(None, _core.Pattern("window:size=6")), (_core.Rule("uniform"), None)]
+        weights, step = np.array([0.0] * 20 + [1 / 27] * 27), 1 / 64
+        gates = np.full((2, 4, 3), [0.5, 0.3, 0.2])
+        gates[0, 1] = [1, 0, 0]
+        for kind in ("gpt2", "llama", "gemma2"):
+            model = make(kind)
+            with torch.no_grad():
+                for weights_of in model.parameters():
+                    weights_of *= 8 if weights_of.ndim > 1 else 1  # so that heads matter
+            with LiveModel(model, command="plan") as live:
+                source = live.open([few(0, 48)], "embedding")
+
+                def under(of: Any, source: Any = source) -> tuple[float, Any]:
+                    said, by = source.gradients(
+                        0, changes, [-1, 0, 1], of.tolist(), lambda _: weights.tolist()
+                    )
+                    return float(weights @ said.losses), np.array(by)
+
+                found = under(gates)[1]
+                self.assertGreater(np.abs(found).max(), 0.05)
+                for place in ((0, 0, 1), (0, 1, 0), (0, 1, 2), (1, 3, 0), (1, 2, 1)):
+                    with self.subTest(kind, place=place):
+                        change = np.zeros_like(gates)
+                        change[place] = step
+                        slope = (under(gates + change)[0] - under(gates - change)[0]) / (2 * step)
+                        self.assertAlmostEqual(found[place], slope, delta=2e-3 * np.abs(found).max())
 
 
 @unittest.skipIf(MISSING, MISSING)

@@ -162,7 +162,7 @@ class OtherCommandsTest(CommandTest):
             headgauge.reproduce("all", MODEL, WORDS)
 
     def test_plan_takes_texts_or_ids(self):
-        options = {"lengths": 32, "pieces": 2, "random_plans": 2, "search": "greedy", "screen": 2}
+        options = {"lengths": 32, "pieces": 2, "random_plans": 2, "steps": 4}
         changes = {"pattern": ["window:size=16"], "normalizer": ["uniform"], "curve": [0.5]}
         texts = {"text_or_ids": [WORDS[:1800], WORDS[1800:3600]], "confirm": [WORDS[3600:5400]]}
         tokens = {name: [[ord(c) % 90 for c in text] for text in of] for name, of in texts.items()}

@@ -11,7 +11,7 @@ QUICK = {
     "compare": "--lengths 160 --layers 0-1 --measures weights",
     "converge": "--lengths 64 --replicates 4 --draws 4 --grid 8,16",
     "diff": "",
-    "plan": "--lengths 64 --pieces 2 --search greedy --screen 2 --random-plans 2 --curve 0.5",
+    "plan": "--lengths 64 --pieces 2 --steps 4 --random-plans 2 --curve 0.5",
     "report": "",
     "reproduce limits": "--lengths 64 --out limits",
     "reproduce tokens": "--lengths 64 --replicates 2 --dimension 4 --grid 8,16 --out tokens",

@@ -10,7 +10,7 @@ from tests.cli.command import BAD_INPUT, USAGE, CommandTest
 from tests.places import ROOT
 from tests.results.schema import validate
 
-FEW = ("--lengths", 96, "--random-plans", 2, "--curve", 0.25, "--samples", 16, "--out", "out", "--force")
+FEW = ("--lengths", 96, "--random-plans", 2, "--curve", 0.25, "--steps", 8, "--out", "out", "--force")
 
 
 class PlanAnswers(CommandTest):
@@ -101,8 +101,6 @@ class PlanAnswers(CommandTest):
             (USAGE, "--allow-replay 1", "--allow-replay", "--allow"),
             (USAGE, "--allow 1 --allow-replay 1", "--allow-replay", "replay"),
             (USAGE, "--allow 1 --allow-answers 1", "--allow-answers", "tasks"),
-            (USAGE, "--screen 2", "--screen", "greedy"),
-            (USAGE, "--search greedy", "--samples", "regression"),
             (USAGE, "--replay 4", "--replay", "more than 8"),
             (BAD_INPUT, f"--tasks one.jsonl {confirm}", "--tasks", "at least 2 cases", "1 of said"),
             (BAD_INPUT, f"--tasks three.jsonl {confirm} --allow 1", "at least 4 cases", "3 of said"),

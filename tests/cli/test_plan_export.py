@@ -257,10 +257,6 @@ class PlanExport(ExportTest):
         self.assertEqual(results["coords"]["budget"], ["60 %", "75 %", "50 %"])
         two = ("--pattern", "window:size=16,window:size=32")
         self.refuse(USAGE, *search, "--export", "hf-layers", *two, says="one size of window for all layers")
-        self.refuse(USAGE, *search, "--search", "greedy", "--export", "hf-layers",
-                    says="hf-layers: expected the regression")  # fmt: skip
-        greedy = ("--search", "greedy", "--whole-layers", "true")
-        self.refuse(USAGE, *search, *greedy, "--force", says="--whole-layers: expected the regression")
         # Any patterns, where no export limits them.
         whole = ("--whole-layers", "true", "--pattern", "sinks:sinks=2,window=30,window:size=9")
         self.succeed(*search, "--force", *whole)

@@ -42,7 +42,7 @@ def mixed(own: Any, gates: torch.Tensor) -> Any:
     """The eager attention of a modeling module, with a sum over choices in place of its weights."""
 
     def attend(module: Any, query: Any, key: Any, value: Any, *args: Any, **kwargs: Any) -> Any:
-        output, weights = own(module, query, key, value, *args, **kwargs)
+        _, weights = own(module, query, key, value, *args, **kwargs)
         visible = weights > 0
         count = weights.shape[-1]
         away = torch.arange(count)[:, None] - torch.arange(count)[None]
@@ -51,7 +51,8 @@ def mixed(own: Any, gates: torch.Tensor) -> Any:
         choices = [weights, weights * kept, visible.to(weights.dtype), root]
         of_layer = gates[module.layer_idx]
         sum_of = sum(
-            of_layer[:, c, None, None] * choice / choice.sum(-1, keepdim=True) for c, choice in enumerate(choices)
+            of_layer[:, c, None, None] * choice / choice.sum(-1, keepdim=True)
+            for c, choice in enumerate(choices)
         )
         values = value.repeat_interleave(query.shape[1] // value.shape[1], dim=1)
         return (sum_of @ values).transpose(1, 2).contiguous(), weights
@@ -109,7 +110,9 @@ def figures(family: str, name: str, tokens: list[int]) -> Golden:
     others = [gradients(family, folder, tokens, double=False)]
     others += [gradients(family, folder, tokens, rounded=seed) for seed in range(3)]
     away = {
-        key: max(float(np.linalg.norm(other[key] - exact[key]) / np.linalg.norm(exact[key])) for other in others)
+        key: max(
+            float(np.linalg.norm(other[key] - exact[key]) / np.linalg.norm(exact[key])) for other in others
+        )
         for key in ("by_gates", "by_residual")
     }
     of_layers = exact.pop("by_residual")

@@ -52,24 +52,30 @@ TEST_P(ReverseParity, WithAutograd) {
                     choice("", "softmax:t=2")},
                    PerHead<std::vector<double>>(info.layers, info.heads)};
   const auto gates = golden.get<double>("gates");
-  auto next = gates.begin();
+  auto at = gates.begin();
   heads.gates.each([&](int, int, std::vector<double>& of_head) {
-    of_head.assign(next, next + 4);
-    next += 4;
+    of_head.assign(at, at + 4);
+    at += 4;
   });
   const int document = 0;
-  const auto found = source->gradients({&document, 1}, heads, [](int, const NextTokens& next) {
-    TokenWeights weights;
-    for (std::size_t t = 0; t < next.losses.size(); ++t) {
-      weights.losses.push_back((static_cast<double>(t % 3) + 0.5) / static_cast<double>(next.losses.size()));
-    }
-    return weights;
-  }, true);
+  const auto found = source->gradients(
+      {&document, 1}, heads,
+      [](int, const NextTokens& next) {
+        TokenWeights weights;
+        for (std::size_t t = 0; t < next.losses.size(); ++t) {
+          weights.losses.push_back((static_cast<double>(t % 3) + 0.5) /
+                                   static_cast<double>(next.losses.size()));
+        }
+        return weights;
+      },
+      true);
   const Gradients& gradients = found.front();
   const auto losses = golden.get<double>("losses");
-  for (std::size_t t = 0; t < losses.size(); ++t) EXPECT_NEAR(gradients.next.losses[t], losses[t], 1e-5);
+  for (std::size_t t = 0; t < losses.size(); ++t)
+    EXPECT_NEAR(gradients.next.losses[t], losses[t], 1e-5);
   std::vector<double> by_gates;
-  for (const auto& of_head : gradients.gates) by_gates.insert(by_gates.end(), of_head.begin(), of_head.end());
+  for (const auto& of_head : gradients.gates)
+    by_gates.insert(by_gates.end(), of_head.begin(), of_head.end());
   // 1e-6, or twice what rounding to float32 changes.
   const auto tolerance = [&](const char* of) {
     return std::max(1e-6, 2 * golden["float32_deviation"][of].get<double>());
@@ -93,7 +99,8 @@ TEST_P(ReverseParity, WithAutograd) {
   EXPECT_LT(distance(by_residual, golden.get<double>("by_residual")), of_residual);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ReverseParity, ::testing::ValuesIn(gradient_cases()), golden_test_name);
+INSTANTIATE_TEST_SUITE_P(All, ReverseParity, ::testing::ValuesIn(gradient_cases()),
+                         golden_test_name);
 
 constexpr int kGatedTokens = 90;  // more than a tile
 const std::string kGrouped = "tests/golden/llama/llama-plain";

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <memory>
+#include <numeric>
 
 #include "headgauge/compare.hpp"
 #include "headgauge/headgauge.hpp"
@@ -39,10 +41,10 @@ TEST(JointChange, IsTheLossThatCompareFinds) {
   EXPECT_NE(mean(change), 0);
 }
 
-TEST(JointChange, NearAPlanHasTheBitsOfTheWholePass) {
+TEST(JointChange, HasTheSameBitsAfterOtherPlans) {
   const auto source = tiny_source(2);
-  Evaluations known, other;
-  JointChange near(*source, "search", known, {});
+  Evaluations known;
+  JointChange loss(*source, "search", known, {});
   const PerHead<HeadPlan> base = mixed(source->info());
   std::vector<PerHead<HeadPlan>> variants(5, base);
   variants[0](0, 0) = {};                              // back to full attention
@@ -50,10 +52,14 @@ TEST(JointChange, NearAPlanHasTheBitsOfTheWholePass) {
   variants[2](0, 1) = {"", "softmax:t=2"};             // a head that was as it is
   variants[3](1, 1) = {"sinks:sinks=2,window=6", ""};  // a pattern in place of a normalizer
   variants[4](1, 0) = {"window:size=3", "uniform"};
-  const auto changes = near.changes_near(base, variants);
-  JointChange whole(*source, "search", other, {});
+  const Judged before = loss.change(base);
   for (std::size_t v = 0; v < variants.size(); ++v) {
-    EXPECT_EQ(changes[v], whole.change(variants[v])) << v;
+    const auto fresh = tiny_source(2);
+    Evaluations other;
+    JointChange alone(*fresh, "search", other, {});
+    const Judged change = loss.change(variants[v]);
+    EXPECT_EQ(change, alone.change(variants[v])) << v;
+    EXPECT_NE(change.text, before.text) << v;
   }
 }
 
@@ -101,16 +107,11 @@ TEST(JointChange, JudgesReplayAndAnswers) {
       mean(change.text) + mean(change.replay) + mean(change.answers[0]) + mean(change.answers[1]);
   EXPECT_DOUBLE_EQ(loss.cost(change), parts);
 
-  // A pass that changes one layer gives the same numbers.
-  PerHead<HeadPlan> base = plan;
-  base(1, 1) = {};
-  JointChange near({*texts, cases.get(), kReplayed}, "search", other, {});
-  EXPECT_EQ(near.changes_near(base, std::vector{plan}).front(), change);
-
   // A sample has the numbers of its documents.
+  JointChange sampled({*texts, cases.get(), kReplayed}, "search", other, {});
   for (int k = 0; k < 4; ++k) {
     const auto at = static_cast<std::size_t>(k);
-    const Judged sample = near.change_on_sample(plan, k);
+    const Judged sample = sampled.change_on_sample(plan, k);
     EXPECT_EQ(sample.text, ByDocument{change.text[at % 2]});
     EXPECT_EQ(sample.replay, ByDocument{change.replay[at % 2]});
     EXPECT_EQ(sample.answers, (std::vector<ByDocument>{{change.answers[0][at % 3]},  //
@@ -156,6 +157,87 @@ TEST(JointChange, WeighsReplayAndAnswersByWhatIsAtStake) {
               1e-12);
 }
 
+// Documents of a model whose key-value heads have three query heads each.
+std::unique_ptr<ModelSource> grouped(std::vector<Document> documents) {
+  return testing::open_model(std::move(documents), {.threads = 1},
+                             "tests/golden/llama/llama-plain");
+}
+
+// What the model loses under gates, by document.
+std::vector<std::vector<double>> losses_under(ModelSource& source, const GatedHeads& gated) {
+  std::vector<int> documents(source.info().documents.size());
+  std::iota(documents.begin(), documents.end(), 0);
+  const auto none = [](int, const NextTokens& next) {
+    return TokenWeights{.losses = std::vector<double>(next.losses.size()), .divergences = {}};
+  };
+  std::vector<std::vector<double>> losses;
+  for (const Gradients& one : source.gradients(documents, gated, none)) {
+    losses.push_back(one.next.losses);
+  }
+  return losses;
+}
+
+TEST(JointChange, GradientOfGatesIsThatOfTheCost) {
+  constexpr Index kReplayed = 20;
+  constexpr int kSample = 1;
+  constexpr double kStep = 1.0 / 128;
+  std::vector<Document> texts(2), cases;
+  for (int d = 0; d < 2; ++d) {
+    for (int i = 0; i < 80; ++i) texts[d].tokens.push_back((i % 60) * (i % 60 + d) % 31);
+    cases.push_back(make_case(std::vector<int>(30, 5 + d), std::vector{d, 7},
+                              {.task = d == 0 ? "first" : "second"}, "cases"));
+  }
+  const auto of_texts = grouped(texts), of_cases = grouped(cases);
+  const SourceInfo& info = of_texts->info();
+  ASSERT_EQ(info.heads, 3 * info.kv_heads);
+  Evaluations known;
+  JointChange loss({*of_texts, of_cases.get(), kReplayed}, "search", known, {});
+  PerHead<HeadPlan> narrow(info.layers, info.kv_heads);
+  narrow.each([](int, int, HeadPlan& head) { head = {"window:size=1", ""}; });
+  loss.weigh_by(narrow);
+  const auto weights = loss.weights();
+  ASSERT_NE(weights["replay"], 1.0) << "otherwise this shows less";
+
+  const std::vector<HeadPlan> choices = {{}, {"window:size=6", ""}, {"", "uniform"}};
+  PerHead<std::vector<double>> gates(info.layers, info.kv_heads, {0.5, 0.3, 0.2});
+  gates(0, 1) = {1, 0, 0};
+  const auto cost_under = [&](const PerHead<std::vector<double>>& of_heads) {
+    GatedHeads gated{{}, PerHead<std::vector<double>>(info.layers, info.heads)};
+    for (const HeadPlan& choice : choices) {
+      const PerHead<HeadPlan> all(info.layers, info.kv_heads, choice);
+      gated.choices.push_back(make_interventions(all, info)(0, 0));
+    }
+    gated.gates.each(
+        [&](int layer, int head, std::vector<double>& gate) { gate = of_heads(layer, head / 3); });
+    const std::vector<double> read = losses_under(*of_texts, gated)[kSample];
+    double cost =
+        mean({read.begin(), read.end() - kReplayed}) +
+        weights["replay"].get<double>() * mean({read.end() - kReplayed + kReplayCue, read.end()});
+    const auto answers = losses_under(*of_cases, gated);
+    for (std::size_t t = 0; t < answers.size(); ++t) {
+      cost += weights["answers"][loss.tasks()[t]].get<double>() * mean(answers[t]);
+    }
+    return cost;
+  };
+  const auto gradient = loss.gradient_on_sample(choices, gates, kSample);
+  gradient.each([&](int layer, int head, const std::vector<double>& by) {
+    for (std::size_t c = 0; c < choices.size(); ++c) {
+      auto more = gates, less = gates;
+      more(layer, head)[c] += kStep;
+      less(layer, head)[c] -= kStep;
+      const double slope = (cost_under(more) - cost_under(less)) / (2 * kStep);
+      EXPECT_NEAR(by[c], slope, 5e-4 * (1 + std::abs(slope))) << layer << "." << head << " " << c;
+    }
+  });
+  // Gates of 1 are a plan.
+  gates.each([](int, int, std::vector<double>& gate) { gate = {0, 1, 0}; });
+  const PerHead<HeadPlan> plan(info.layers, info.kv_heads, choices[1]);
+  auto original = gates;
+  original.each([](int, int, std::vector<double>& gate) { gate = {1, 0, 0}; });
+  EXPECT_NEAR(loss.cost(loss.change_on_sample(plan, kSample)),
+              cost_under(gates) - cost_under(original), 1e-5);
+}
+
 std::unique_ptr<HeadSource> without_loss() {
   std::vector<Document> texts(2);
   for (int d = 0; d < 2; ++d) {
@@ -167,13 +249,14 @@ std::unique_ptr<HeadSource> without_loss() {
 TEST(JointChange, IsThatOfTheOutputWhereThereIsNoLoss) {
   const auto source = without_loss();
   Evaluations known, other;
-  JointChange near(*source, "search", known, {});
+  JointChange first(*source, "search", known, {});
   PerHead<HeadPlan> base(source->info().layers, source->info().kv_heads);
-  EXPECT_EQ(near.change(base).text, (ByDocument{0, 0})) << "the model as it is";
+  EXPECT_EQ(first.change(base).text, (ByDocument{0, 0})) << "the model as it is";
   std::vector<PerHead<HeadPlan>> variants(3, base);
   variants[0](0, 1) = {"window:size=5", ""};
   variants[1](1, 0) = {"", "uniform"};
-  const auto changes = near.changes_near(base, variants);
+  std::vector<Judged> changes;
+  for (const PerHead<HeadPlan>& variant : variants) changes.push_back(first.change(variant));
   EXPECT_EQ(changes[2].text, (ByDocument{0, 0}));
   EXPECT_GT(mean(changes[0].text), 0);
   EXPECT_LT(mean(changes[0].text), 2) << "layer norm holds the length of both";

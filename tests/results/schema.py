@@ -55,7 +55,7 @@ def faults_of(document: dict):
         yield f"{key}: not in the schema"
     for name, metric in document["metrics"].items():
         yield from _metric_faults(name, metric, document["coords"])
-        yield from _declaration_faults(name, metric, document["settings"])
+        yield from _declaration_faults(name, metric)
     yield from _flag_faults(document)
 
 
@@ -111,9 +111,8 @@ def _metric_faults(name: str, metric: dict, coords: dict):
         yield f"{name}.stderr: negative"
 
 
-def _declaration_faults(name: str, metric: dict, settings: dict):
-    """A metric, or the one that it is a form of, is declared in catalogue/, with its unit; changes by
-    which plans are judged are relative where the model has no loss."""
+def _declaration_faults(name: str, metric: dict):
+    """A metric, or the one that it is a form of, is declared in catalogue/, with its unit."""
     plain = name
     if plain not in METRICS and "change_of" in metric:
         plain = metric["change_of"]
@@ -123,9 +122,7 @@ def _declaration_faults(name: str, metric: dict, settings: dict):
     declared = METRICS.get(plain)
     if declared is None:
         yield f"{name}: not in the catalogue"
-    elif metric["unit"] != (
-        "1" if declared["unit"] == "nats" and settings.get("judged_by") == "output" else declared["unit"]
-    ):
+    elif metric["unit"] != declared["unit"]:
         yield f"{name}: the unit is {metric['unit']!r}, declared is {declared['unit']!r}"
     elif name == plain and metric.get("none") != declared.get("none"):
         yield f"{name}: none is {metric.get('none')!r}, declared is {declared.get('none')!r}"

@@ -9,8 +9,8 @@ import { frame, type KeyEntry } from "./frame";
 import { overHeads } from "./heads";
 import { mapFigure } from "./map";
 import {
-  budgetsOf, changeUnit, confirmed, assignmentChanges, judgedByLoss, judgedByReplay, judgedTasks, methodsOf, ORACLE,
-  PLAN, RANDOM, type Confirmed, type Task, type WithInterval,
+  budgetsOf, confirmed, assignmentChanges, judgedByReplay, judgedTasks, methodsOf, ORACLE, PLAN,
+  RANDOM, type Confirmed, type Task, type WithInterval,
 } from "./planned";
 import { bentAxis, pairText } from "./scatter";
 import { themeOf, type Theme } from "./theme";
@@ -95,18 +95,14 @@ export function paretoFigures(results: Results): Figure[] {
   ].flatMap((quantity) => paretoFigure(results, rows, quantity) ?? []);
 }
 
-function lossQuantity(results: Results): Quantity {
-  const byLoss = judgedByLoss(results);
-  const what = byLoss ? "loss" : "output";
-  return {
-    ...changeQuantity(results, what),
-    id: "plan-loss-against-cache",
-    title: `What the plans cost: change of the ${what} against share of the ${byLoss ? "cache" : "keys"}`,
-    column: "change",
-    of: ({ change }) => change,
-    ofRandom: (budget) => assignmentChanges(results, budget),
-  };
-}
+const lossQuantity = (results: Results): Quantity => ({
+  ...changeQuantity(results, "loss"),
+  id: "plan-loss-against-cache",
+  title: "What the plans cost: change of the loss against share of the cache",
+  column: "change",
+  of: ({ change }) => change,
+  ofRandom: (budget) => assignmentChanges(results, budget),
+});
 
 function replayQuantity(results: Results): Quantity {
   const change = changeQuantity(results, "loss of the replay");
@@ -124,12 +120,11 @@ function replayQuantity(results: Results): Quantity {
 function changeQuantity(
   results: Results, what: string,
 ): Pick<Quantity, "words" | "axis" | "full" | "caption"> {
-  const unit = changeUnit(results);
   const documents = results.coord("document").length;
   return {
-    words: ({ value, low, high }) => `${formatNumber(value, 3)}${pairText(low, high)}${unit}`,
+    words: ({ value, low, high }) => `${formatNumber(value, 3)}${pairText(low, high)} nats`,
     axis: (values) => {
-      const bent = bentAxis(`change of the ${what} on the confirming texts`, unit.trim(), values);
+      const bent = bentAxis(`change of the ${what} on the confirming texts`, "nats", values);
       const domain = domainOf(values, { symlog: bent.symlog, include: [0], room: 0.05 });
       return domain && { ...bent, domain };
     },
@@ -188,7 +183,7 @@ function paretoFigure(
   const xDomain = domainOf(all.map(({ read }) => read), { room: 0.08 });
   if (!xDomain || !y) return undefined;
   const x: Axis = {
-    label: judgedByLoss(results) ? "share of the key-value cache" : "share of the keys",
+    label: "share of the key-value cache",
     domain: xDomain,
     format: (at) => formatShare(at),
   };

@@ -8,7 +8,7 @@ const LEVEL = 0.05; // false discovery rate over all methods and budgets
 export const PLAN = "plan";
 export const RANDOM = "random heads";
 export const ORACLE = "heaviest keys";
-const SAME_KEYS = "equal windows";
+const SAME_KEYS = "equal windows, sinks";
 
 // A value and the ends of its 95 % interval; NaN where there is none.
 export interface WithInterval {
@@ -30,12 +30,6 @@ export interface Confirmed {
   replay: WithInterval; // change of the loss of the replay; NaN if it is not judged
   kept: WithInterval[]; // by task, the share of the right answers that stay right; NaN if it is not judged
 }
-
-// Returns whether plans are judged by the loss; models without a loss are judged by their output.
-export const judgedByLoss = (results: Results): boolean => results.header.settings["judged_by"] !== "output";
-
-// Returns the unit of a change: " nats" or that of the output.
-export const changeUnit = (results: Results): string => (judgedByLoss(results) ? " nats" : "");
 
 export const budgetsOf = (results: Results): string[] => results.coord("budget").map(String);
 
@@ -104,8 +98,7 @@ function sharedByAll(results: Results, budget: number): number {
   return Number.isFinite(same) ? same : share(PLAN);
 }
 
-// Returns the other budgets with the same plan: the plan with the lowest loss may use less than its
-// budget.
+// Returns the other budgets with the same plan: a plan may use less than its budget.
 export function samePlans(results: Results, budget: number): string[] {
   const known = (of: number) => JSON.stringify([
     results.value("planned_change", { method: methodsOf(results).indexOf(PLAN), budget: of }),

@@ -4,8 +4,8 @@ import type { Results } from "../data/results";
 import { formatNumber, formatShare } from "../figures/format";
 import { keptKeysFigure, paretoFigures } from "../figures/plan";
 import {
-  budgetsOf, confirmed, assignments, judgedByLoss, judgedByReplay, judgedTasks, ORACLE, PLAN, samePlans,
-  type Confirmed, type WithInterval,
+  budgetsOf, confirmed, assignments, judgedByReplay, judgedTasks, ORACLE, PLAN, samePlans, type Confirmed,
+  type WithInterval,
 } from "../figures/planned";
 import { signed } from "../figures/predictions";
 import { changed, headAddress } from "./address";
@@ -36,7 +36,7 @@ async function open(page: Page): Promise<Opened> {
   const node = element(
     "div",
     { class: "plan" },
-    element("h1", {}, `What each head keeps, and what that does to the ${judgedByLoss(results) ? "loss" : "output"}`),
+    element("h1", {}, "What each head keeps, and what that does to the loss"),
     ...sentences(results),
     notices(results),
     budgetChoice(page),
@@ -103,14 +103,13 @@ function mapOf(page: Page, budget: number): Child[] {
 
 export function legend(results: Results): string {
   const documents = results.coord("document").length;
-  const what = judgedByLoss(results) ? "loss" : "output";
   const replay = judgedByReplay(results);
   const tasks = judgedTasks(results).length > 0;
   const others = [replay && "the replay", tasks && "the answers of each task"].filter(Boolean).join(" and ");
   const sentences: (string | false)[] = [
-    `Changes of the ${what} are ${judgedByLoss(results) ? "in nats" : "relative to it"}, on ` +
-      `${count(documents, "document")} that had no part in making the plans, with 95 % intervals by Student's t over documents.`,
-    `* the plan's change of the ${what} is shown to be lower or higher than the method's (paired t test ` +
+    `Changes of the loss are in nats, on ${count(documents, "document")} that had no part in making the plans, ` +
+      "with 95 % intervals by Student's t over documents.",
+    "* the plan's change of the loss is shown to be lower or higher than the method's (paired t test " +
       "over documents, false discovery rate 5 % over all lines); p is of the same test.",
     results.has("planned_same_token") &&
       "Same token: how often the model under a plan predicts the token that it predicts without.",
@@ -150,7 +149,7 @@ export const columnsOf = (results: Results): Column<Confirmed>[] => [
       ? withNote(formatShare(cache), `an oracle: reads ${formatShare(read)}`)
       : formatShare(cache),
   ),
-  valueColumn("change", judgedByLoss(results) ? "Loss change" : "Output change", ({ change }) => change, asChange),
+  valueColumn("change", "Loss change", ({ change }) => change, asChange),
   numberColumn("difference", "Plan less it", ({ difference }) => difference.value, differenceCell),
   numberColumn("p", "p", ({ p }) => p, ({ p }) => shown(p, 2)),
   ...(results.has("planned_same_token")
@@ -203,7 +202,5 @@ export function assignmentWords(results: Results, budget: number): string {
 }
 
 // What ranks the plans among random ones: the cost, which is the loss alone if nothing else judges them.
-function costName(results: Results): string {
-  if (judgedByReplay(results) || judgedTasks(results).length > 0) return "cost";
-  return judgedByLoss(results) ? "loss" : "change";
-}
+const costName = (results: Results): string =>
+  judgedByReplay(results) || judgedTasks(results).length > 0 ? "cost" : "loss";

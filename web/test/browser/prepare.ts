@@ -123,7 +123,7 @@ function makeAll(folder: string): string[] {
   });
   const [a, b, c, d] = parts(folder, ["quarter-a", "quarter-b", "quarter-c", "quarter-d"]);
   add("plan", (out) => {
-    const small = ["--lengths", "64", "--curve", "0.25", "--search", "greedy", "--screen", "4", "--random-plans", "4"];
+    const small = ["--lengths", "64", "--curve", "0.25", "--random-plans", "4"];
     const lines = run(
       "plan", "demo/model", "--text", a!, b!, "--confirm", c!, d!, ...small, "--out", out, "--quiet",
     );

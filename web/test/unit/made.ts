@@ -306,7 +306,7 @@ export function madeValidate(texts = ["a.txt", "b.txt", "c.txt"]): Made {
 
 // Of plan: 2 x 3 heads, two budgets of which the one that was asked for stands first. Of four methods one
 // made no plan of the second size.
-export const METHODS = ["plan", "equal windows", "by layer", "random heads", "heaviest keys"];
+export const METHODS = ["plan", "equal windows, sinks", "by layer", "random heads", "heaviest keys"];
 
 export function madePlan(): Made {
   const cells = ["method", "budget"];

@@ -21,7 +21,7 @@ describe("a plan beside other methods", () => {
     expect(confirmed(results, 0).map(({ method }) => method)).toEqual(METHODS);
     expect(confirmed(results, 1).map(({ method }) => method)).toEqual(METHODS.filter((name) => name !== "by layer"));
     expect(confirmed(results, 0)[1]).toEqual({
-      method: "equal windows", budget: 0, cache: 0.5, read: 0.5,
+      method: "equal windows, sinks", budget: 0, cache: 0.5, read: 0.5,
       change: { value: 0.25, low: 0.21875, high: 0.28125 },
       difference: { value: -0.3125, low: -0.375, high: -0.25 }, p: 0.05, verdict: "lower",
       replay: { value: NaN, low: NaN, high: NaN }, sameToken: NaN, kept: [],
@@ -197,15 +197,15 @@ describe("the replay and the answers of tasks", () => {
   it("draw the share of the answers that a plan keeps from 0 to 1, with the line of full attention at 1", () => {
     expectWhole(passkey);
     expect(passkey.columns.slice(3)).toEqual(["answers_kept", "answers_kept_low", "answers_kept_high"]);
-    expect(rowsOf(passkey, "equal windows")).toEqual([
-      ["equal windows", "25 %", 0.25, 0.25, 0.125, 0.5], ["equal windows", "50 %", 0.5, 0.5, 0.25, 1],
+    expect(rowsOf(passkey, "equal windows, sinks")).toEqual([
+      ["equal windows, sinks", "25 %", 0.25, 0.25, 0.125, 0.5], ["equal windows, sinks", "50 %", 0.5, 0.5, 0.25, 1],
     ]);
     // The mean over random plans has no interval.
     expect(rowsOf(passkey, "random heads").map((row) => row.slice(3))).toEqual([[0.125, null, null], [0.25, null, null]]);
     expect(passkey.title).toBe("What the plans keep: right answers of passkey 8 against share of the cache");
     expect(passkey.caption).toContain("with 95 % intervals (Clopper and Pearson, over cases). The line at 100 % is full attention.");
     const { text, elements } = drawn(passkey);
-    expect(text).toContain("<title>equal windows, 25 %: 25 % of the cache, 25 % (13 % to 50 %) of the right answers</title>");
+    expect(text).toContain("<title>equal windows, sinks, 25 %: 25 % of the cache, 25 % (13 % to 50 %) of the right answers</title>");
     expect(text).toContain("<title>random heads, 50 %: 43.8 % of the cache, 25 % of the right answers</title>");
     const ticks = [...text.matchAll(/>(-?\d+) %<\/text>/g)].map(([, percent]) => Number(percent));
     expect([Math.min(...ticks), Math.max(...ticks)]).toEqual([0, 100]);

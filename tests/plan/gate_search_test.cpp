@@ -1,0 +1,154 @@
+#include "plan/gate_search.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+
+#include "plan/rivals.hpp"
+#include "plan/tiny_plan.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr int kSteps = 12;
+
+// Asks for a stop after a number of steps; 0: never.
+class StopAfterSteps final : public Progress {
+ public:
+  explicit StopAfterSteps(int steps) : left_(steps) {}
+  void update(std::string_view, double /*done*/, double /*total*/) override {
+    if (--left_ == 0) stop.request_stop();
+  }
+  std::stop_source stop;
+
+ private:
+  int left_;
+};
+
+// A search on three texts. A folder has its journal.
+class Search {
+ public:
+  explicit Search(const std::string& folder = "", int threads = 1, int stop_after = 0,
+                  bool by_layer = false)
+      : progress_(stop_after),
+        parts_(&progress_),
+        source_(testing::tiny_source(3, 1, threads)),
+        space(source_->info(), 96,
+              {{"sinks:sinks=2,window=46", ""},
+               {"sinks:sinks=2,window=22", ""},
+               {"window:size=8", ""},
+               {"", "uniform"}},
+              by_layer) {
+    if (!folder.empty()) journal_.open(folder, {{"command", "plan"}}, "--out");
+    options_.steps = kSteps;
+    known_ = std::make_unique<Evaluations>(journal_);
+    loss = std::make_unique<JointChange>(*source_, "search", *known_, progress_.stop.get_token());
+    gates = std::make_unique<GateSearch>(space, *loss, options_, parts_);
+    parts_.begin("search", 0, 1, 2 * kSteps);
+  }
+  ~Search() { journal_.flush(); }
+
+  // Searches for two shares, one after the other.
+  void run() {
+    for (const double share : {0.5, 0.25}) gates->move_to(share);
+  }
+  Choices preferred(double share, bool last = false) const {
+    return gates->preferred(space.units(), share, last);
+  }
+  double cost(const PerHead<HeadPlan>& plan) { return loss->cost(loss->change(plan)); }
+
+ private:
+  StopAfterSteps progress_;
+  Parts parts_;
+  std::unique_ptr<HeadSource> source_;
+  PlanOptions options_;
+  Journal journal_;
+  std::unique_ptr<Evaluations> known_;
+
+ public:
+  PlanSpace space;
+  std::unique_ptr<JointChange> loss;
+  std::unique_ptr<GateSearch> gates;
+};
+
+TEST(GateSearch, CostsLessThanTheSameEntriesInOtherHeads) {
+  constexpr std::uint32_t kDraws = 20;
+  Search search;
+  for (const double share : {0.5, 0.25}) {
+    search.gates->move_to(share);
+    const PerHead<HeadPlan> plan = search.space.plan(search.preferred(share));
+    double others = 0;
+    for (std::uint32_t draw = 0; draw < kDraws; ++draw) {
+      others += search.cost(dealt(search.space, plan, 1, draw)) / kDraws;
+    }
+    EXPECT_LT(search.cost(plan), others) << share;
+  }
+}
+
+TEST(GateSearch, WhatItPrefersKeepsNoMoreThanTheShare) {
+  for (const bool by_layer : {false, true}) {
+    Search search("", 1, 0, by_layer);
+    search.run();
+    const PlanSpace& space = search.space;
+    for (const double share : {0.9, 0.75, 0.5, 0.3, 0.25, 0.1, 0.05, 1.0 / 96}) {
+      for (const bool last : {false, true}) {
+        for (const auto& groups : {space.units(), space.whole_layers()}) {
+          const Choices choices = search.gates->preferred(groups, share, last);
+          EXPECT_LE(space.share(choices), share + 1e-12) << share;
+          for (const HeadGroup& group : groups) {
+            for (const int head : group.heads) {
+              EXPECT_EQ(choices(group.layer, head), choices(group.layer, group.heads.front()));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+std::string bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(GateSearch, HasTheSameBitsOnAnyNumberOfThreads) {
+  const testing::TemporaryFolder one("gates-1"), three("gates-3");
+  for (const auto& [folder, threads] : {std::pair{&one, 1}, {&three, 3}}) {
+    Search(folder->path(), threads).run();
+  }
+  // The journal has every gradient, by the bits of its gates.
+  const std::string journal = bytes_of(journal_path(one.path(), {}));
+  ASSERT_FALSE(journal.empty());
+  EXPECT_EQ(journal, bytes_of(journal_path(three.path(), {})));
+}
+
+TEST(GateSearch, GoesOnWhereItWasStopped) {
+  constexpr int kBefore = kSteps + 2;  // in the second share
+  const testing::TemporaryFolder straight("gates-whole"), stopped("gates-stopped");
+  Choices whole;
+  {
+    Search search(straight.path());
+    search.run();
+    EXPECT_EQ(search.loss->computed(), 1 + 2 * kSteps) << "the model itself, and each step";
+    whole = search.preferred(0.25);
+  }
+  {
+    Search search(stopped.path(), 1, kBefore);
+    EXPECT_THROW(search.run(), Stopped);
+    EXPECT_EQ(search.loss->computed(), 1 + kBefore);
+  }
+  {
+    Search search(stopped.path());
+    search.run();
+    EXPECT_EQ(search.loss->computed(), 2 * kSteps - kBefore);
+    EXPECT_TRUE(std::ranges::equal(search.preferred(0.25), whole));
+  }
+  EXPECT_EQ(bytes_of(journal_path(stopped.path(), {})),
+            bytes_of(journal_path(straight.path(), {})));
+}
+
+}  // namespace
+}  // namespace headgauge
