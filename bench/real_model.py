@@ -47,7 +47,11 @@ def reverse_pass() -> None:
         beyond, memory = found["beyond_forward"], found["peak_mib"] / found["forward_mib"]
         line(f"reverse pass / forward pass, L = {length}", f"{beyond:.2f} x", bar(beyond, most, False))
         line(f"with a window and a mean, L = {length}", f"{found['with_gates']:.2f} x")
-        line(f"its peak memory / that of the forward pass, L = {length}", f"{memory:.2f} x", bar(memory, 3, False))
+        line(
+            f"its peak memory / that of the forward pass, L = {length}",
+            f"{memory:.2f} x",
+            bar(memory, 3, False),
+        )
 
 
 def real_model(quick: bool) -> None:

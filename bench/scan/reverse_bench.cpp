@@ -44,7 +44,8 @@ void run(const std::string& name, int length, int threads, int turns) {
   HeadIntervention window, mean;
   window.pattern = make_pattern(fmt::format("sinks:sinks=4,window={}", length / 8));
   mean.normalizer = make_normalizer("uniform");
-  GatedHeads own{{HeadIntervention()}, PerHead<std::vector<double>>(info.layers, info.heads, {1.0})};
+  GatedHeads own{{HeadIntervention()},
+                 PerHead<std::vector<double>>(info.layers, info.heads, {1.0})};
   GatedHeads mixed{{HeadIntervention(), window, mean},
                    PerHead<std::vector<double>>(info.layers, info.heads, {0.5, 0.3, 0.2})};
   const int document = 0;
@@ -68,10 +69,10 @@ void run(const std::string& name, int length, int threads, int turns) {
     reverse.push_back((end - middle) / forward.back());
     gated.push_back((seconds() - end) / forward.back());
   }
-  fmt::print("{{\"length\": {}, \"forward_s\": {:.3f}, \"beyond_forward\": {:.2f}, "
-             "\"with_gates\": {:.2f}, \"forward_mib\": {:.0f}, \"peak_mib\": {:.0f}}}\n",
-             length, median(forward), median(reverse) - 1, median(gated) - 1, forward_mib,
-             peak_mib());
+  fmt::print(
+      "{{\"length\": {}, \"forward_s\": {:.3f}, \"beyond_forward\": {:.2f}, "
+      "\"with_gates\": {:.2f}, \"forward_mib\": {:.0f}, \"peak_mib\": {:.0f}}}\n",
+      length, median(forward), median(reverse) - 1, median(gated) - 1, forward_mib, peak_mib());
 }
 
 }  // namespace

@@ -265,10 +265,9 @@ class PythonSource final : public ModelSource {
     return next_tokens_of(object_.attr("next_tokens")(document));
   }
 
-  std::vector<Gradients> gradients(
-      std::span<const int> documents, const GatedHeads& heads,
-      const std::function<TokenWeights(int, const NextTokens&)>& weigh,
-      bool /*by_residual*/) override {
+  std::vector<Gradients> gradients(std::span<const int> documents, const GatedHeads& heads,
+                                   const std::function<TokenWeights(int, const NextTokens&)>& weigh,
+                                   bool /*by_residual*/) override {
     std::vector<Gradients> found;
     for (const int document : documents) {
       const nb::gil_scoped_acquire acquired;  // released between documents

@@ -44,11 +44,11 @@ enum class RandomDomain : std::uint32_t {
   separability_pairing = 17,        // for a row of a head
   separability_pairing_local = 18,  // for a row of a head
   permuted_heads = 19,              // a = pair of quantities, b = draw
-  drawn_rows = 20,    // a = layer * 65536 + head, b = first row of the group + (document << 20)
-  sign_flips = 21,    // a = family of tests, b = flip
-  dealt_plans = 22,   // a = draw
-  task_case = 23,     // a = task, b = number of the case
-  gates = 25,         // a = step of a search, b = head or layer
+  drawn_rows = 20,   // a = layer * 65536 + head, b = first row of the group + (document << 20)
+  sign_flips = 21,   // a = family of tests, b = flip
+  dealt_plans = 22,  // a = draw
+  task_case = 23,    // a = task, b = number of the case
+  gates = 25,        // a = step of a search, b = head or layer
 };
 
 // A stream named by (seed, domain, a, b). Block i holds four 32-bit words, or two normals.

@@ -31,7 +31,8 @@ void gate(std::span<const float> values, Argument argument, Next next) {
 template <class Gate>
 constexpr Activation kGated = {
     [](std::span<float> values) {
-      gate(values, Gate::u, [&](std::size_t i, float x, float divisor) { values[i] = x / divisor; });
+      gate(values, Gate::u,
+           [&](std::size_t i, float x, float divisor) { values[i] = x / divisor; });
     },
     [](std::span<const float> values, std::span<float> gradient) {
       gate(values, Gate::u, [&](std::size_t i, float x, float divisor) {
@@ -42,13 +43,13 @@ constexpr Activation kGated = {
 
 // A function of one number, which has a value and a slope.
 template <class Function>
-constexpr Activation kPlain = {
-    [](std::span<float> values) {
-      for (float& x : values) x = Function::value(x);
-    },
-    [](std::span<const float> values, std::span<float> gradient) {
-      for (std::size_t i = 0; i < values.size(); ++i) gradient[i] *= Function::slope(values[i]);
-    }};
+constexpr Activation kPlain = {[](std::span<float> values) {
+                                 for (float& x : values) x = Function::value(x);
+                               },
+                               [](std::span<const float> values, std::span<float> gradient) {
+                                 for (std::size_t i = 0; i < values.size(); ++i)
+                                   gradient[i] *= Function::slope(values[i]);
+                               }};
 
 // 0.5 x (1 + tanh(u)) equals x sigmoid(2u).
 struct GeluTanh {

@@ -196,7 +196,9 @@ class Llama final : public Transformer {
     scratch_.for_blocks(
         pool, residual.rows(), 3 * d + 4 * f,
         [&](Index first, Index rows, MatrixView<float> scratch) {
-          const auto part = [&](Index at, Index width) { return scratch.block(0, rows, at, width); };
+          const auto part = [&](Index at, Index width) {
+            return scratch.block(0, rows, at, width);
+          };
           const auto stream = part(0, d), added = part(d, d), normed = part(2 * d, d);
           const auto gate = part(3 * d, f), up = part(3 * d + f, f);
           const auto open = part(3 * d + 2 * f, f), inner = part(3 * d + 3 * f, f);
@@ -228,32 +230,33 @@ class Llama final : public Transformer {
                        MatrixView<float> gradient, ThreadPool& pool) override {
     const Index width = config_.width, d = config_.head_dim;
     const Index attention = attention_width(), keys = key_width();
-    scratch_.for_blocks(
-        pool, residual.rows(), width + attention + keys,
-        [&](Index first, Index rows, MatrixView<float> scratch) {
-          const auto entered = residual.block(first, rows, 0, width);
-          const auto normed = scratch.block(0, rows, 0, width);
-          const auto own = scratch.block(0, rows, width, attention + keys);
-          const auto by = by_heads.block(first, rows, 0, attention + 2 * keys);
-          const bool norms_heads = config_.family->norms_heads;
-          if (norms_heads) {
-            weights_.input.apply(entered, normed);
-            weights_.q.apply(normed, own.block(0, rows, 0, attention));
-            weights_.k.apply(normed, own.block(0, rows, attention, keys));
-          }
-          for (Index at = 0; at < attention + keys; at += d) {
-            const auto head = by.block(0, rows, at, d);
-            for (Index r = 0; r < rows; ++r) rotary_.reverse(first + r, head.row(r));
-            if (!norms_heads) continue;
-            (at < attention ? weights_.query : weights_.key)
-                .reverse(own.block(0, rows, at, d), head, head);
-          }
-          weights_.q.reverse(by.block(0, rows, 0, attention), normed);
-          weights_.k.reverse(by.block(0, rows, attention, keys), normed, true);
-          weights_.v.reverse(by.block(0, rows, attention + keys, keys), normed, true);
-          weights_.input.reverse(entered, normed, normed);
-          add_rows(normed, gradient.block(first, rows, 0, width));
-        });
+    scratch_.for_blocks(pool, residual.rows(), width + attention + keys,
+                        [&](Index first, Index rows, MatrixView<float> scratch) {
+                          const auto entered = residual.block(first, rows, 0, width);
+                          const auto normed = scratch.block(0, rows, 0, width);
+                          const auto own = scratch.block(0, rows, width, attention + keys);
+                          const auto by = by_heads.block(first, rows, 0, attention + 2 * keys);
+                          const bool norms_heads = config_.family->norms_heads;
+                          if (norms_heads) {
+                            weights_.input.apply(entered, normed);
+                            weights_.q.apply(normed, own.block(0, rows, 0, attention));
+                            weights_.k.apply(normed, own.block(0, rows, attention, keys));
+                          }
+                          for (Index at = 0; at < attention + keys; at += d) {
+                            const auto head = by.block(0, rows, at, d);
+                            for (Index r = 0; r < rows; ++r)
+                              rotary_.reverse(first + r, head.row(r));
+                            if (!norms_heads) continue;
+                            (at < attention ? weights_.query : weights_.key)
+                                .reverse(own.block(0, rows, at, d), head, head);
+                          }
+                          weights_.q.reverse(by.block(0, rows, 0, attention), normed);
+                          weights_.k.reverse(by.block(0, rows, attention, keys), normed, true);
+                          weights_.v.reverse(by.block(0, rows, attention + keys, keys), normed,
+                                             true);
+                          weights_.input.reverse(entered, normed, normed);
+                          add_rows(normed, gradient.block(first, rows, 0, width));
+                        });
   }
 
   void reverse_leave(MatrixView<const float> residual, MatrixView<float> gradient,

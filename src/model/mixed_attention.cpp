@@ -18,7 +18,8 @@ void turn(MatrixView<const float> from, MatrixView<float> to) {
   constexpr Index kBlock = 16;
   for (Index r = 0; r < from.rows(); r += kBlock) {
     for (Index c = 0; c < from.cols(); c += kBlock) {
-      const Index rows = std::min(kBlock, from.rows() - r), cols = std::min(kBlock, from.cols() - c);
+      const Index rows = std::min(kBlock, from.rows() - r),
+                  cols = std::min(kBlock, from.cols() - c);
       for (Index j = 0; j < cols; ++j) {
         for (Index i = 0; i < rows; ++i) to(c + j, r + i) = from(r + i, c + j);
       }
@@ -193,8 +194,7 @@ void MixedAttention::reverse_tile(const Tile& tile, MatrixView<const float> by_o
   gemm(by_out, tile.packed.turned, scratch.by_weights.view().block(0, tile.rows, 0, end),
        {.col_begin = begin, .col_end = end});
   for (Index r = 0; r < tile.rows; ++r) mix_row(tile, r, scratch, &partial);
-  const auto weights =
-      std::as_const(scratch.logits).view().block(0, tile.rows, begin, keys);
+  const auto weights = std::as_const(scratch.logits).view().block(0, tile.rows, begin, keys);
   const auto by_products =
       std::as_const(scratch.by_weights).view().block(0, tile.rows, begin, keys);
   const auto turned = scratch.turned.view().block(0, keys, 0, tile.rows);
@@ -207,8 +207,7 @@ void MixedAttention::reverse_tile(const Tile& tile, MatrixView<const float> by_o
   }
   turn(by_products, turned);
   scratch.queries.assign_rows(head.queries.block(tile.first, tile.rows, 0, d));
-  gemm(turned, scratch.queries, partial.keys.view().block(begin, keys, 0, d),
-       {.accumulate = true});
+  gemm(turned, scratch.queries, partial.keys.view().block(begin, keys, 0, d), {.accumulate = true});
   turn(weights, turned);
   scratch.by_out.assign_rows(by_out);
   gemm(turned, scratch.by_out, partial.values.view().block(begin, keys, 0, by_out.cols()),
@@ -216,8 +215,8 @@ void MixedAttention::reverse_tile(const Tile& tile, MatrixView<const float> by_o
 }
 
 void MixedAttention::reverse(const MixedHeads& heads, MatrixView<const float> by_out,
-                             MatrixView<float> by_heads,
-                             std::vector<std::vector<double>>& by_gates, ThreadPool& pool) {
+                             MatrixView<float> by_heads, std::vector<std::vector<double>>& by_gates,
+                             ThreadPool& pool) {
   const std::vector<HeadInput>& own = heads.choices.front();
   pack(own, true, pool);
   const Index length = own.front().length(), count = std::ssize(own);

@@ -31,7 +31,6 @@ class MixedAttention {
                std::vector<std::vector<double>>& by_gates, ThreadPool& pool);
 
  private:
-  struct Row;
   struct Tile;
   struct PackedKeys {
     PackedMatrix scored;        // d x L, times the scale: for logits

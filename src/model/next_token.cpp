@@ -191,12 +191,11 @@ NextTokenSums sums_of(MatrixView<const float> reference,
                       std::span<const int> targets, float cap, ThreadPool& pool) {
   NextTokenSums sums(reference, hidden, targets, cap, std::min(kChunk, weight.shape[0]),
                      pool.threads());
-  for_chunks(weight, pool,
-             [&](Index first, const PackedMatrix& packed, MatrixView<const float>) {
-               for_row_blocks(pool, sums.rows(), [&](Index row, Index count, int slot) {
-                 sums.add(packed, first, row, count, slot);
-               });
-             });
+  for_chunks(weight, pool, [&](Index first, const PackedMatrix& packed, MatrixView<const float>) {
+    for_row_blocks(pool, sums.rows(), [&](Index row, Index count, int slot) {
+      sums.add(packed, first, row, count, slot);
+    });
+  });
   return sums;
 }
 
@@ -223,45 +222,50 @@ NextTokens reverse_next_tokens(MatrixView<const float> reference, MatrixView<con
   };
   BlockScratch scratch;
   PackedMatrix rows_of_chunk;
-  for_chunks(weight, pool,
-             [&](Index first, const PackedMatrix& packed, MatrixView<const float> chunk) {
-    rows_of_chunk.assign_rows(chunk);
-    const Index size = chunk.rows();
-    scratch.for_blocks(pool, sums.rows(), 2 * size, [&](Index row, Index rows,
-                                                        MatrixView<float> block) {
-      const auto logits = block.block(0, rows, 0, size), other = block.block(0, rows, size, size);
-      const auto multiply = [&](MatrixView<const float> stream, MatrixView<float> out) {
-        gemm(stream.block(row, rows, 0, width), packed, out);
-        for (Index r = 0; r < rows; ++r) soft_cap(out.row(r), cap);
-      };
-      multiply(hidden, logits);
-      if (!reference.empty()) multiply(reference, other);
-      for (Index r = 0; r < rows; ++r) {
-        const Index at = row + r;
-        const double loss = of_row(weights.losses, at);
-        const double divergence = of_row(weights.divergences, at);
-        const auto own = logits.row(r), of_reference = other.row(r);
-        AlignedVector<float> slope;
-        if (cap > 0) {
-          slope.assign(own.begin(), own.end());
-          for (float& s : slope) s = 1.0f - (s / cap) * (s / cap);
-        }
-        exp_shifted(own, static_cast<float>(sums.partition(at)), own);
-        const auto weight_of_own = static_cast<float>(loss + divergence);
-        for (float& p : own) p *= weight_of_own;
-        if (divergence != 0) {
-          exp_shifted(of_reference, static_cast<float>(sums.reference_partition(at)), of_reference);
-          for (std::size_t j = 0; j < own.size(); ++j) {
-            own[j] -= static_cast<float>(divergence) * of_reference[j];
-          }
-        }
-        const Index local = at < std::ssize(targets) ? targets[static_cast<std::size_t>(at)] - first : -1;
-        if (local >= 0 && local < size) own[static_cast<std::size_t>(local)] -= static_cast<float>(loss);
-        for (std::size_t j = 0; j < slope.size(); ++j) own[j] *= slope[j];
-      }
-      gemm(logits, rows_of_chunk, by_hidden.block(row, rows, 0, width), {.accumulate = true});
-    });
-  });
+  for_chunks(
+      weight, pool, [&](Index first, const PackedMatrix& packed, MatrixView<const float> chunk) {
+        rows_of_chunk.assign_rows(chunk);
+        const Index size = chunk.rows();
+        scratch.for_blocks(
+            pool, sums.rows(), 2 * size, [&](Index row, Index rows, MatrixView<float> block) {
+              const auto logits = block.block(0, rows, 0, size),
+                         other = block.block(0, rows, size, size);
+              const auto multiply = [&](MatrixView<const float> stream, MatrixView<float> out) {
+                gemm(stream.block(row, rows, 0, width), packed, out);
+                for (Index r = 0; r < rows; ++r) soft_cap(out.row(r), cap);
+              };
+              multiply(hidden, logits);
+              if (!reference.empty()) multiply(reference, other);
+              for (Index r = 0; r < rows; ++r) {
+                const Index at = row + r;
+                const double loss = of_row(weights.losses, at);
+                const double divergence = of_row(weights.divergences, at);
+                const auto own = logits.row(r), of_reference = other.row(r);
+                AlignedVector<float> slope;
+                if (cap > 0) {
+                  slope.assign(own.begin(), own.end());
+                  for (float& s : slope) s = 1.0f - (s / cap) * (s / cap);
+                }
+                exp_shifted(own, static_cast<float>(sums.partition(at)), own);
+                const auto weight_of_own = static_cast<float>(loss + divergence);
+                for (float& p : own) p *= weight_of_own;
+                if (divergence != 0) {
+                  exp_shifted(of_reference, static_cast<float>(sums.reference_partition(at)),
+                              of_reference);
+                  for (std::size_t j = 0; j < own.size(); ++j) {
+                    own[j] -= static_cast<float>(divergence) * of_reference[j];
+                  }
+                }
+                const Index local =
+                    at < std::ssize(targets) ? targets[static_cast<std::size_t>(at)] - first : -1;
+                if (local >= 0 && local < size)
+                  own[static_cast<std::size_t>(local)] -= static_cast<float>(loss);
+                for (std::size_t j = 0; j < slope.size(); ++j) own[j] *= slope[j];
+              }
+              gemm(logits, rows_of_chunk, by_hidden.block(row, rows, 0, width),
+                   {.accumulate = true});
+            });
+      });
   return next;
 }
 

@@ -10,9 +10,9 @@ namespace {
 
 void require_derivative(const HeadIntervention& choice) {
   if (choice.normalizer == nullptr || !choice.normalizer->traits().unit_norms) return;
-  throw UnsupportedError(fault(
-      "gates", "choices with a derivative", choice.normalizer->info().name,
-      "its scores are of queries and keys of length 1, which the reverse pass does not go through"));
+  throw UnsupportedError(fault("gates", "choices with a derivative", choice.normalizer->info().name,
+                               "its scores are of queries and keys of length 1, which the reverse "
+                               "pass does not go through"));
 }
 
 }  // namespace

@@ -144,14 +144,19 @@ class TransformerSource final : public ModelSource {
       enter(state, residual);
       texts.push_back({
           .residual = std::move(residual),
-          .complete = [this, document](HeadInput& head) { complete(head, document, begun(document)); },
-          .predicting = [this, document](MatrixView<const float> hidden) { return predicting(document, hidden); },
+          .complete = [this,
+                       document](HeadInput& head) { complete(head, document, begun(document)); },
+          .predicting =
+              [this, document](MatrixView<const float> hidden) {
+                return predicting(document, hidden);
+              },
           .reference = [this, document] { return reference(document); },
           .targets = targets(document),
           .weigh = [&weigh, document](const NextTokens& next) { return weigh(document, next); },
       });
     }
-    std::vector<Gradients> found = ReversePass(*model_, pool_).run(std::move(texts), heads, by_residual);
+    std::vector<Gradients> found =
+        ReversePass(*model_, pool_).run(std::move(texts), heads, by_residual);
     require_unchanged();
     return found;
   }

@@ -47,7 +47,8 @@ double confirmed_losses(int random_plans) {
   return kMethods - 1 + random_plans;
 }
 
-void confirm_budget(BudgetResult& budget, const PlanSpace& space, JointChange& loss, int random_plans, std::uint64_t seed,
+void confirm_budget(BudgetResult& budget, const PlanSpace& space, JointChange& loss,
+                    int random_plans, std::uint64_t seed,
                     const std::function<void(const std::string&)>& tick) {
   budget.methods.resize(kMethods);
   const auto try_plan = [&](Method method, PerHead<HeadPlan> plan) {

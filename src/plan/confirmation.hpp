@@ -14,7 +14,8 @@ namespace headgauge {
 double confirmed_losses(int random_plans);
 
 // Fills in BudgetResult::methods and ::draws. Calls `tick` before each loss, with its name.
-void confirm_budget(BudgetResult& budget, const PlanSpace& space, JointChange& loss, int random_plans, std::uint64_t seed,
+void confirm_budget(BudgetResult& budget, const PlanSpace& space, JointChange& loss,
+                    int random_plans, std::uint64_t seed,
                     const std::function<void(const std::string&)>& tick);
 
 }  // namespace headgauge

@@ -78,8 +78,8 @@ double GateSearch::price_of(const Preferences& preferences, double share) const 
 }
 
 // A choice at random, by softmax of the priced preferences, is the largest of these plus Gumbel
-// noise; the gates are a softmax of the sum, so that they have a gradient (Jang et al. 2017, Maddison
-// et al. 2017).
+// noise; the gates are a softmax of the sum, so that they have a gradient (Jang et al. 2017,
+// Maddison et al. 2017).
 GateSearch::Preferences GateSearch::draw_gates(double price) {
   Preferences gates;
   for (std::size_t u = 0; u < units_.size(); ++u) {
@@ -146,7 +146,8 @@ void GateSearch::move_to(double share) {
 Choices GateSearch::preferred(double share, std::span<const Ban> bans) const {
   Preferences preferences = mean_;
   for (const Ban& ban : bans) {
-    preferences[ban.unit][static_cast<std::size_t>(ban.choice)] = -std::numeric_limits<double>::infinity();
+    preferences[ban.unit][static_cast<std::size_t>(ban.choice)] =
+        -std::numeric_limits<double>::infinity();
   }
   return best_within(units_, preferences, share);
 }
@@ -155,8 +156,10 @@ Choices GateSearch::preferred_by_layer(double share) const {
   const std::vector<HeadGroup> layers = space_.whole_layers();
   Preferences sums(layers.size(), std::vector<double>(static_cast<std::size_t>(space_.size())));
   for (std::size_t u = 0; u < units_.size(); ++u) {
-    const auto layer = std::ranges::find(layers, units_[u].layer, &HeadGroup::layer) - layers.begin();
-    std::ranges::transform(mean_[u], sums[static_cast<std::size_t>(layer)], sums[static_cast<std::size_t>(layer)].begin(), std::plus());
+    const auto layer =
+        std::ranges::find(layers, units_[u].layer, &HeadGroup::layer) - layers.begin();
+    std::ranges::transform(mean_[u], sums[static_cast<std::size_t>(layer)],
+                           sums[static_cast<std::size_t>(layer)].begin(), std::plus());
   }
   return best_within(layers, sums, share);
 }
@@ -178,8 +181,8 @@ std::vector<GateSearch::Ban> GateSearch::unclear(double share) const {
 
 // Each group takes the choice whose preference less its price is the largest, at the least price at
 // which the plan fits. What is left of the share goes where it is preferred most.
-Choices GateSearch::best_within(const std::vector<HeadGroup>& groups,
-                                const Preferences& of_groups, double share) const {
+Choices GateSearch::best_within(const std::vector<HeadGroup>& groups, const Preferences& of_groups,
+                                double share) const {
   const auto at_price = [&](double price) {
     Choices choices = space_.same(0);
     for (std::size_t g = 0; g < groups.size(); ++g) {

@@ -288,11 +288,6 @@ Judged JointChange::change(const PerHead<HeadPlan>& plan) {
   return change_of(level(plan), judged_);
 }
 
-Judged JointChange::change_on_sample(const PerHead<HeadPlan>& plan, int k) {
-  const Documents documents = sample(k);
-  return change_of(level(fmt::format("{}-sample{}", set_, k), plan, documents), documents);
-}
-
 std::vector<double> JointChange::weights_in_cost(const Part& part, Index document,
                                                  Index losses) const {
   const auto count = static_cast<double>(losses);
@@ -336,8 +331,9 @@ PerHead<std::vector<double>> JointChange::gradient_on_sample(
       if (stop_.stop_requested()) throw Stopped();
       const std::vector<int> numbers_of(run.begin(), run.end());
       for (const Gradients& one :
-           part.model->gradients(numbers_of, gated, [&](int document, const NextTokens& next) {
-             return TokenWeights{weights_in_cost(part, document, std::ssize(next.losses))};
+           part.model->gradients(numbers_of, gated, [&](int document, const NextTokens&next) {
+             return TokenWeights{.losses = weights_in_cost(part, document, std::ssize(next.losses)),
+                                 .divergences = {}};
            })) {
         one.gates.each([&](int layer, int head, const std::vector<double>& of_head) {
           const Index place = Index{layer} * source().kv_heads + head / shared;

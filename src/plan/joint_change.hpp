@@ -1,5 +1,5 @@
-// Measures the effect of a plan on the whole model: on its loss and its answers. What was measured is
-// kept, and a later run of the same plan goes on from it.
+// Measures the effect of a plan on the whole model: on its loss and its answers. What was measured
+// is kept, and a later run of the same plan goes on from it.
 #pragma once
 
 #include <map>
@@ -90,11 +90,9 @@ class JointChange {
   Judged original() const { return view(original_, judged_); }
   // Returns the losses under a plan minus the model's own.
   Judged change(const PerHead<HeadPlan>& plan);
-  // Does the same on a sample: one piece of text and one case of each task. Sample k has the k-th
-  // of each, counted round and round.
-  Judged change_on_sample(const PerHead<HeadPlan>& plan, int k);
-  // Returns the gradient of cost() on a sample by gates that mix the outputs of each head's
-  // choices: by key-value head and choice.
+  // Returns the gradient of cost() by gates that mix the outputs of each head's choices, by
+  // key-value head and choice, on a sample: one piece of text and one case of each task. Sample k
+  // has the k-th of each, counted round and round.
   PerHead<std::vector<double>> gradient_on_sample(const std::vector<HeadPlan>& choices,
                                                   const PerHead<std::vector<double>>& gates, int k);
   // Returns the number of plans measured, not counting those found in `known`.

@@ -37,10 +37,10 @@ struct BudgetResult {
   std::string label;  // "50 %"
   PerHead<HeadPlan> plan;
   double share = 1;
-  double allowed = 1;                 // the share that rivals may keep, at least the plan's own
-  std::optional<double> asked;        // the share that was requested as a maximum
-  std::string start;                  // what found the plan
-  PerHead<HeadPlan> by_layer;         // the rival of whole layers; empty: none
+  double allowed = 1;           // the share that rivals may keep, at least the plan's own
+  std::optional<double> asked;  // the share that was requested as a maximum
+  std::string start;            // what found the plan
+  PerHead<HeadPlan> by_layer;   // the rival of whole layers; empty: none
   Exchanges exchanges;
   double check_change = 0;            // on the check texts
   std::vector<MethodResult> methods;  // by Method

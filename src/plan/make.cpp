@@ -45,7 +45,7 @@ Index common_length(const std::vector<HeadSource*>& sources, const std::string& 
 constexpr double kDefaultMemory = 0.5;
 constexpr double kStakesShare = 1.0 / 8;
 constexpr int kExchanges = 6;  // tried for a share
-constexpr int kOffers = 8;  // plans between two shares that are offered to `allow`
+constexpr int kOffers = 8;     // plans between two shares that are offered to `allow`
 
 void require(bool fits, const char* option, const char* expected, double found) {
   if (fits) return;
@@ -134,10 +134,9 @@ class PlanMaker {
     check_.weigh_by(stakes());
     fit_into_memory();
     confirm();
-    return write_plan_results({texts_, options_, space_, budgets_, tasks_,
-                               confirmed_tasks_, confirmed_original_, loss_.weights(),
-                               loss_.computed() + check_.computed() + confirmed_,
-                               watch_.seconds()});
+    return write_plan_results(
+        {texts_, options_, space_, budgets_, tasks_, confirmed_tasks_, confirmed_original_,
+         loss_.weights(), loss_.computed() + check_.computed() + confirmed_, watch_.seconds()});
   }
 
  private:
@@ -298,8 +297,7 @@ class PlanMaker {
     confirm.judge_only(replay_, tasks_.done);
     confirm.weigh_by(stakes());
     for (BudgetResult& budget : budgets_) {
-      confirm_budget(budget, space_, confirm,
-                     options_.random_plans, options_.seed,
+      confirm_budget(budget, space_, confirm, options_.random_plans, options_.seed,
                      [&](const std::string& what) { progress_.step(what); });
     }
     confirmed_ = confirm.computed();
@@ -319,7 +317,7 @@ class PlanMaker {
   JointChange check_;  // on the check documents
   GateSearch gates_;
   MeasuredTasks tasks_;
-  bool replay_ = false;           // the replay is judged
+  bool replay_ = false;                    // the replay is judged
   std::vector<PerHead<HeadPlan>> offers_;  // for `allow`, most keys first
   std::vector<BudgetResult> budgets_;
   std::vector<std::string> confirmed_tasks_;

@@ -248,9 +248,8 @@ class PlanWriter {
     made.plan.context = run_.space.context();
     made.plan.heads = budget.plan;
     const auto place = static_cast<Index>(b);
-    made.plan.measured["measured"] =
-        measured_json(info_, budget.share,
-                      results_.require_metric(metric::planned_change).at({0, place}), documents_);
+    made.plan.measured["measured"] = measured_json(
+        budget.share, results_.require_metric(metric::planned_change).at({0, place}), documents_);
     if (budget.asked) made.plan.measured["measured"]["allowed_share"] = *budget.asked;
     add_retrieval_json(results_, place, made.plan.measured["measured"]);
     made.plan.measured["select"] = results_.settings["select_text"];
@@ -280,8 +279,7 @@ nlohmann::ordered_json text_of(const HeadSource& source) {
   return to_json(described.text);
 }
 
-nlohmann::ordered_json measured_json(const SourceInfo& source, double share, const Estimate& change,
-                                     Index documents) {
+nlohmann::ordered_json measured_json(double share, const Estimate& change, Index documents) {
   nlohmann::ordered_json measured;
   measured["cache_share"] = share;
   const auto put = [&](const char* key, double value) {

@@ -32,7 +32,6 @@ Estimate estimate_of(const ByDocument& values);
 nlohmann::ordered_json text_of(const HeadSource& source);
 
 // Returns the `measured` part of a plan file: the confirmed measurements.
-nlohmann::ordered_json measured_json(const SourceInfo& source, double share, const Estimate& change,
-                                     Index documents);
+nlohmann::ordered_json measured_json(double share, const Estimate& change, Index documents);
 
 }  // namespace headgauge

@@ -137,8 +137,7 @@ Found gradients_of(const GatedHeads& heads, int threads = 1) {
 }
 
 GatedHeads gated(std::vector<HeadIntervention> choices, double first, double second) {
-  const SourceInfo info =
-      testing::open_model({{"a", {1, 2}, ""}}, {}, kGrouped)->info();
+  const SourceInfo info = testing::open_model({{"a", {1, 2}, ""}}, {}, kGrouped)->info();
   GatedHeads heads{std::move(choices), PerHead<std::vector<double>>(info.layers, info.heads)};
   heads.gates.each([&](int layer, int head, std::vector<double>& of_head) {
     of_head = {first + 0.1 * head, second - 0.05 * layer};
@@ -188,9 +187,9 @@ TEST(ReversePass, IsTheSlopeOfTheLossUnderEveryNormalizer) {
 }
 
 TEST(ReversePass, RefusesChoicesWithoutADerivative) {
-  testing::expect_error(
-      ErrorKind::unsupported, {"choices with a derivative", "cosine"},
-      [] { gradients_of(gated({choice(""), choice("", "cosine")}, 0.6, 0.5)); });
+  testing::expect_error(ErrorKind::unsupported, {"choices with a derivative", "cosine"}, [] {
+    gradients_of(gated({choice(""), choice("", "cosine")}, 0.6, 0.5));
+  });
 }
 
 }  // namespace

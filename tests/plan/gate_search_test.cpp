@@ -55,9 +55,7 @@ class Search {
   void run() {
     for (const double share : {0.5, 0.25}) gates->move_to(share);
   }
-  Choices preferred(double share, bool last = false) const {
-    return gates->preferred(space.units(), share, last);
-  }
+  Choices preferred(double share) const { return gates->preferred(share); }
   double cost(const PerHead<HeadPlan>& plan) { return loss->cost(loss->change(plan)); }
 
  private:
@@ -94,18 +92,28 @@ TEST(GateSearch, WhatItPrefersKeepsNoMoreThanTheShare) {
     search.run();
     const PlanSpace& space = search.space;
     for (const double share : {0.9, 0.75, 0.5, 0.3, 0.25, 0.1, 0.05, 1.0 / 96}) {
-      for (const bool last : {false, true}) {
-        for (const auto& groups : {space.units(), space.whole_layers()}) {
-          const Choices choices = search.gates->preferred(groups, share, last);
-          EXPECT_LE(space.share(choices), share + 1e-12) << share;
-          for (const HeadGroup& group : groups) {
-            for (const int head : group.heads) {
-              EXPECT_EQ(choices(group.layer, head), choices(group.layer, group.heads.front()));
-            }
-          }
-        }
-      }
+      EXPECT_LE(space.share(search.preferred(share)), share + 1e-12) << share;
+      const Choices of_layers = search.gates->preferred_by_layer(share);
+      EXPECT_LE(space.share(of_layers), share + 1e-12) << share;
+      EXPECT_TRUE(!by_layer || std::ranges::equal(of_layers, search.preferred(share)));
+      of_layers.each([&](int layer, int, int choice) { EXPECT_EQ(choice, of_layers(layer, 0)); });
     }
+  }
+}
+
+TEST(GateSearch, TakesNoChoiceThatIsBanned) {
+  Search search;
+  search.run();
+  const std::vector<GateSearch::Ban> unclear = search.gates->unclear(0.25);
+  ASSERT_GT(unclear.size(), 1U) << "otherwise this shows nothing";
+  const Choices before = search.preferred(0.25);
+  const std::vector<HeadGroup> units = search.space.units();
+  const Choices after = search.gates->preferred(0.25, unclear);
+  EXPECT_LE(search.space.share(after), 0.25 + 1e-12);
+  for (const auto& [unit, choice] : unclear) {
+    const HeadGroup& head = units[unit];
+    EXPECT_EQ(before(head.layer, head.heads.front()), choice);
+    EXPECT_NE(after(head.layer, head.heads.front()), choice);
   }
 }
 
