@@ -49,9 +49,8 @@ void run(const std::string& name, int length, int threads, int turns) {
   GatedHeads mixed{{HeadIntervention(), window, mean},
                    PerHead<std::vector<double>>(info.layers, info.heads, {0.5, 0.3, 0.2})};
   const int document = 0;
-  const auto weigh = [](int, const NextTokens& next) {
-    return TokenWeights{std::vector<double>(next.losses.size(), 1.0), {}};
-  };
+  const Differentiated sum = {
+      .weigh = [](int, const NextTokens& next) { return std::vector(next.losses.size(), 1.0); }};
   std::vector<double> forward, reverse, gated;
   double forward_mib = 0;
   for (int turn = 0; turn <= turns; ++turn) {
@@ -61,9 +60,9 @@ void run(const std::string& name, int length, int threads, int turns) {
     source->next_tokens(document);
     const double middle = seconds();
     if (turn == 0) forward_mib = peak_mib();
-    source->gradients({&document, 1}, own, weigh);
+    source->gradients({&document, 1}, own, sum);
     const double end = seconds();
-    source->gradients({&document, 1}, mixed, weigh);
+    source->gradients({&document, 1}, mixed, sum);
     if (turn == 0) continue;  // the first warms up
     forward.push_back(middle - begin);
     reverse.push_back((end - middle) / forward.back());

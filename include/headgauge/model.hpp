@@ -104,12 +104,13 @@ struct SourceOptions {
 // An intervention for each head of one layer.
 using LayerInterventions = std::vector<HeadIntervention>;
 
-// The weights of a document's tokens in what is differentiated.
-struct TokenWeights {
-  std::vector<double> losses;       // as NextTokens::losses; the rest 0
-  std::vector<double> divergences;  // as NextTokens::divergence; the rest 0
+// What gradients() differentiates.
+struct Differentiated {
+  // Returns the weight of each loss of a document in the sum.
+  std::function<std::vector<double>(int document, const NextTokens&)> weigh;
+  bool by_residual = false;                    // also by the input of each layer
+  std::function<void()> before_layer = [] {};  // may throw, which ends the pass
 };
-using LossWeights = std::function<TokenWeights(const NextTokens&)>;
 
 // Heads that mix the outputs of several choices: the output of a head is the sum over choices of
 // gate times output under the choice.
@@ -118,7 +119,7 @@ struct GatedHeads {
   PerHead<std::vector<double>> gates;  // by choice
 };
 
-// The gradients of a document's weighted losses and divergences.
+// The gradients of a document's weighted losses.
 struct Gradients {
   NextTokens next;                      // under the gates
   PerHead<std::vector<double>> gates;   // by gate
@@ -138,12 +139,10 @@ class ModelSource : public HeadSource {
   // Returns whether there is a reference; set_context() removes it.
   virtual bool has_reference() const = 0;
   // Runs the documents under gates, and back (docs/mathematics.md 7f): returns the gradients of
-  // what `weigh` makes of the predictions of each document. Divergences are from the reference.
-  // Throws UnsupportedError, which names it, for a choice without a derivative.
-  virtual std::vector<Gradients> gradients(
-      std::span<const int> documents, const GatedHeads& heads,
-      const std::function<TokenWeights(int document, const NextTokens&)>& weigh,
-      bool by_residual = false) = 0;
+  // the weighted losses of each document. Throws UnsupportedError, which names it, for a choice
+  // without a derivative.
+  virtual std::vector<Gradients> gradients(std::span<const int> documents, const GatedHeads& heads,
+                                           const Differentiated& what) = 0;
   // Returns the predictions of the model with the heads of one layer changed, for each entry of
   // `variants` separately. Must be called right after layer(layer, document). The heads of later
   // layers keep the interventions of intervene(). The pass then continues unaffected, except that

@@ -266,10 +266,10 @@ class PythonSource final : public ModelSource {
   }
 
   std::vector<Gradients> gradients(std::span<const int> documents, const GatedHeads& heads,
-                                   const std::function<TokenWeights(int, const NextTokens&)>& weigh,
-                                   bool /*by_residual*/) override {
+                                   const Differentiated& what) override {
     std::vector<Gradients> found;
     for (const int document : documents) {
+      what.before_layer();
       const nb::gil_scoped_acquire acquired;  // released between documents
       Entries entries;
       std::vector<int> choices;
@@ -279,7 +279,7 @@ class PythonSource final : public ModelSource {
         gates[static_cast<std::size_t>(layer)].push_back(of_head);
       });
       const auto weighed = [&](std::vector<double> losses) {
-        return weigh(document, {.losses = std::move(losses)}).losses;
+        return what.weigh(document, {.losses = std::move(losses)});
       };
       const auto said = nb::cast<nb::tuple>(object_.attr("gradients")(
           document, entries.list(), choices, gates, nb::cpp_function(weighed)));

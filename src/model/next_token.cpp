@@ -62,9 +62,8 @@ class NextTokenSums {
 
   Index rows() const { return rows_; }
 
-  // Returns the log sum exp of a row's logits, of the model and of the reference.
+  // Returns the log sum exp of a row's logits.
   double partition(Index row) const { return sums_.front()[row].partition; }
-  double reference_partition(Index row) const { return partition_[row]; }
 
   // Adds packed vectors of the tokens from `first` on to rows [row, row + count).
   void add(const PackedMatrix& packed, Index first, Index row, Index count, int slot) {
@@ -208,64 +207,44 @@ std::vector<NextTokens> compare_next_tokens(MatrixView<const float> reference,
   return sums_of(reference, hidden, weight, targets, cap, pool).found();
 }
 
-NextTokens reverse_next_tokens(MatrixView<const float> reference, MatrixView<const float> hidden,
-                               const TensorView& weight, std::span<const int> targets, float cap,
-                               const LossWeights& weigh, MatrixView<float> by_hidden,
-                               ThreadPool& pool) {
-  const NextTokenSums sums = sums_of(reference, {&hidden, 1}, weight, targets, cap, pool);
+NextTokens reverse_next_tokens(MatrixView<const float> hidden, const TensorView& weight,
+                               std::span<const int> targets, float cap, const LossWeights& weigh,
+                               MatrixView<float> by_hidden, ThreadPool& pool) {
+  const NextTokenSums sums = sums_of({}, {&hidden, 1}, weight, targets, cap, pool);
   NextTokens next = std::move(sums.found().front());
-  const TokenWeights weights = weigh(next);
+  const std::vector<double> weights = weigh(next);
   const Index width = hidden.cols();
   for (Index r = 0; r < by_hidden.rows(); ++r) std::ranges::fill(by_hidden.row(r), 0.0f);
-  const auto of_row = [](const std::vector<double>& all, Index row) {
-    return row < std::ssize(all) ? all[static_cast<std::size_t>(row)] : 0.0;
-  };
   BlockScratch scratch;
   PackedMatrix rows_of_chunk;
-  for_chunks(
-      weight, pool, [&](Index first, const PackedMatrix& packed, MatrixView<const float> chunk) {
-        rows_of_chunk.assign_rows(chunk);
-        const Index size = chunk.rows();
-        scratch.for_blocks(
-            pool, sums.rows(), 2 * size, [&](Index row, Index rows, MatrixView<float> block) {
-              const auto logits = block.block(0, rows, 0, size),
-                         other = block.block(0, rows, size, size);
-              const auto multiply = [&](MatrixView<const float> stream, MatrixView<float> out) {
-                gemm(stream.block(row, rows, 0, width), packed, out);
-                for (Index r = 0; r < rows; ++r) soft_cap(out.row(r), cap);
-              };
-              multiply(hidden, logits);
-              if (!reference.empty()) multiply(reference, other);
-              for (Index r = 0; r < rows; ++r) {
-                const Index at = row + r;
-                const double loss = of_row(weights.losses, at);
-                const double divergence = of_row(weights.divergences, at);
-                const auto own = logits.row(r), of_reference = other.row(r);
-                AlignedVector<float> slope;
-                if (cap > 0) {
-                  slope.assign(own.begin(), own.end());
-                  for (float& s : slope) s = 1.0f - (s / cap) * (s / cap);
-                }
-                exp_shifted(own, static_cast<float>(sums.partition(at)), own);
-                const auto weight_of_own = static_cast<float>(loss + divergence);
-                for (float& p : own) p *= weight_of_own;
-                if (divergence != 0) {
-                  exp_shifted(of_reference, static_cast<float>(sums.reference_partition(at)),
-                              of_reference);
-                  for (std::size_t j = 0; j < own.size(); ++j) {
-                    own[j] -= static_cast<float>(divergence) * of_reference[j];
-                  }
-                }
-                const Index local =
-                    at < std::ssize(targets) ? targets[static_cast<std::size_t>(at)] - first : -1;
-                if (local >= 0 && local < size)
-                  own[static_cast<std::size_t>(local)] -= static_cast<float>(loss);
-                for (std::size_t j = 0; j < slope.size(); ++j) own[j] *= slope[j];
-              }
-              gemm(logits, rows_of_chunk, by_hidden.block(row, rows, 0, width),
-                   {.accumulate = true});
-            });
-      });
+  const auto reverse_chunk = [&](Index first, const PackedMatrix& packed,
+                                 MatrixView<const float> chunk) {
+    rows_of_chunk.assign_rows(chunk);
+    const Index size = chunk.rows();
+    const auto reverse_block = [&](Index row, Index rows, MatrixView<float> block) {
+      const auto logits = block.block(0, rows, 0, size);
+      gemm(hidden.block(row, rows, 0, width), packed, logits);
+      for (Index r = 0; r < rows; ++r) {
+        const auto place = static_cast<std::size_t>(row + r);
+        const auto factor = static_cast<float>(weights[place]);
+        const auto by_logits = logits.row(r),
+                   slopes = block.row(r).last(static_cast<std::size_t>(size));
+        soft_cap(by_logits, cap);
+        for (std::size_t j = 0; cap > 0 && j < slopes.size(); ++j) {
+          slopes[j] = 1.0f - (by_logits[j] / cap) * (by_logits[j] / cap);
+        }
+        exp_shifted(by_logits, static_cast<float>(sums.partition(row + r)), by_logits);
+        const Index local = targets[place] - first;
+        if (local >= 0 && local < size) by_logits[static_cast<std::size_t>(local)] -= 1;
+        for (std::size_t j = 0; j < by_logits.size(); ++j) {
+          by_logits[j] *= cap > 0 ? factor * slopes[j] : factor;
+        }
+      }
+      gemm(logits, rows_of_chunk, by_hidden.block(row, rows, 0, width), {.accumulate = true});
+    };
+    scratch.for_blocks(pool, sums.rows(), 2 * size, reverse_block);
+  };
+  for_chunks(weight, pool, reverse_chunk);
   return next;
 }
 

@@ -1,6 +1,7 @@
 // Next-token losses and divergences, computed in chunks of the vocabulary, never as L x vocabulary.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -20,12 +21,13 @@ std::vector<NextTokens> compare_next_tokens(MatrixView<const float> reference,
                                             const TensorView& weight, std::span<const int> targets,
                                             float cap, ThreadPool& pool);
 
-// Does the same for one model, then computes the gradient by each row of `hidden` of the sum over
-// tokens of weight times loss and of weight times divergence; `weigh` gives the weights.
-NextTokens reverse_next_tokens(MatrixView<const float> reference, MatrixView<const float> hidden,
-                               const TensorView& weight, std::span<const int> targets, float cap,
-                               const LossWeights& weigh, MatrixView<float> by_hidden,
-                               ThreadPool& pool);
+// Returns the weight of each loss.
+using LossWeights = std::function<std::vector<double>(const NextTokens&)>;
+// Does the same for one model without a reference, then computes the gradient of the sum of weight
+// times loss by each row of `hidden`.
+NextTokens reverse_next_tokens(MatrixView<const float> hidden, const TensorView& weight,
+                               std::span<const int> targets, float cap, const LossWeights& weigh,
+                               MatrixView<float> by_hidden, ThreadPool& pool);
 
 // Returns the distance of each row of the last hidden states from the reference's, relative to the
 // norm of the reference's, for a model without next-token predictions.

@@ -42,15 +42,15 @@ NextTokens ReversePass::reverse_loss(const Text& text, Matrix<float>& gradient) 
   model_.leave(residual, hidden, pool_);
   const MatrixView<const float> rows = text.predicting(std::as_const(hidden).view());
   const Index first = (rows.data() - hidden.data()) / width;
-  NextTokens next = reverse_next_tokens(text.reference(), rows, model_.output_embedding(),
-                                        text.targets, model_.logit_cap(), text.weigh,
-                                        gradient.view().block(first, rows.rows(), 0, width), pool_);
+  NextTokens next =
+      reverse_next_tokens(rows, model_.output_embedding(), text.targets, model_.logit_cap(),
+                          text.weigh, gradient.view().block(first, rows.rows(), 0, width), pool_);
   model_.reverse_leave(residual, gradient, pool_);
   return next;
 }
 
 std::vector<Gradients> ReversePass::run(std::vector<Text> texts, const GatedHeads& heads,
-                                        bool by_residual) {
+                                        const Differentiated& what) {
   std::ranges::for_each(heads.choices, require_derivative);
   const SourceInfo& info = model_.info();
   const Index attended_width = info.heads * info.head_dim;
@@ -58,6 +58,7 @@ std::vector<Gradients> ReversePass::run(std::vector<Text> texts, const GatedHead
   for (int layer = 0; layer < info.layers; ++layer) {
     model_.load(layer, pool_);
     for (std::size_t t = 0; t < texts.size(); ++t) {
+      what.before_layer();
       Matrix<float>& stream = texts[t].residual;
       entered[t].push_back(stream);
       Matrix<float> attended(stream.rows(), attended_width);
@@ -73,6 +74,7 @@ std::vector<Gradients> ReversePass::run(std::vector<Text> texts, const GatedHead
   for (int layer = info.layers - 1; layer >= 0; --layer) {
     model_.load(layer, pool_, Loaded::reverse);
     for (std::size_t t = 0; t < texts.size(); ++t) {
+      what.before_layer();
       const Matrix<float> residual = std::move(entered[t].back());
       entered[t].pop_back();
       Matrix<float>& gradient = texts[t].residual;
@@ -87,7 +89,7 @@ std::vector<Gradients> ReversePass::run(std::vector<Text> texts, const GatedHead
       for (int head = 0; head < info.heads; ++head) {
         found[t].gates(layer, head) = std::move(by_gates[static_cast<std::size_t>(head)]);
       }
-      if (by_residual) found[t].residual.insert(found[t].residual.begin(), gradient);
+      if (what.by_residual) found[t].residual.insert(found[t].residual.begin(), gradient);
     }
   }
   return found;

@@ -7,6 +7,7 @@
 
 #include "headgauge/model.hpp"
 #include "model/mixed_attention.hpp"
+#include "model/next_token.hpp"
 #include "model/transformer.hpp"
 
 namespace headgauge {
@@ -19,13 +20,13 @@ class ReversePass {
     std::function<void(HeadInput&)> complete;  // sets HeadInput::document and what else the model
                                                // does not know
     std::function<MatrixView<const float>(MatrixView<const float>)> predicting;
-    std::function<MatrixView<const float>()> reference;
     std::span<const int> targets;
     LossWeights weigh;
   };
 
   ReversePass(Transformer& model, ThreadPool& pool) : model_(model), pool_(pool) {}
-  std::vector<Gradients> run(std::vector<Text> texts, const GatedHeads& heads, bool by_residual);
+  std::vector<Gradients> run(std::vector<Text> texts, const GatedHeads& heads,
+                             const Differentiated& what);
 
  private:
   MixedHeads mixed(const Text& text, MatrixView<const float> residual, const GatedHeads& heads,

@@ -133,30 +133,21 @@ class TransformerSource final : public ModelSource {
     return next;
   }
 
-  std::vector<Gradients> gradients(
-      std::span<const int> documents, const GatedHeads& heads,
-      const std::function<TokenWeights(int document, const NextTokens&)>& weigh,
-      bool by_residual) override {
+  std::vector<Gradients> gradients(std::span<const int> documents, const GatedHeads& heads,
+                                   const Differentiated& what) override {
     std::vector<ReversePass::Text> texts;
     for (const int document : documents) {
-      DocumentState& state = begun(document);
-      Matrix<float> residual;
-      enter(state, residual);
-      texts.push_back({
-          .residual = std::move(residual),
-          .complete = [this,
-                       document](HeadInput& head) { complete(head, document, begun(document)); },
-          .predicting =
-              [this, document](MatrixView<const float> hidden) {
-                return predicting(document, hidden);
-              },
-          .reference = [this, document] { return reference(document); },
-          .targets = targets(document),
-          .weigh = [&weigh, document](const NextTokens& next) { return weigh(document, next); },
-      });
+      const DocumentState& state = begun(document);
+      ReversePass::Text& text = texts.emplace_back();
+      enter(state, text.residual);
+      text.complete = [=, this](HeadInput& head) { complete(head, document, begun(document)); };
+      text.predicting = [=, this](MatrixView<const float> hidden) {
+        return predicting(document, hidden);
+      };
+      text.targets = targets(document);
+      text.weigh = [&what, document](const NextTokens& next) { return what.weigh(document, next); };
     }
-    std::vector<Gradients> found =
-        ReversePass(*model_, pool_).run(std::move(texts), heads, by_residual);
+    std::vector<Gradients> found = ReversePass(*model_, pool_).run(std::move(texts), heads, what);
     require_unchanged();
     return found;
   }

@@ -182,7 +182,7 @@ std::vector<Index> JointChange::of_part(const Part& part, const Documents& docum
 }
 
 void JointChange::run_layer(const Part& part, int layer, Index document) {
-  if (stop_.stop_requested()) throw Stopped();
+  require_going();
   part.model->layer(layer, static_cast<int>(document));
 }
 
@@ -328,13 +328,14 @@ PerHead<std::vector<double>> JointChange::gradient_on_sample(
     const Documents documents = sample(k);
     for (const Part& part : parts_) {
       const std::vector<Index> run = of_part(part, documents);
-      if (stop_.stop_requested()) throw Stopped();
       const std::vector<int> numbers_of(run.begin(), run.end());
-      for (const Gradients& one :
-           part.model->gradients(numbers_of, gated, [&](int document, const NextTokens&next) {
-             return TokenWeights{.losses = weights_in_cost(part, document, std::ssize(next.losses)),
-                                 .divergences = {}};
-           })) {
+      const Differentiated what = {.weigh =
+                                       [&](int document, const NextTokens& next) {
+                                         return weights_in_cost(part, document,
+                                                                std::ssize(next.losses));
+                                       },
+                                   .before_layer = [&] { require_going(); }};
+      for (const Gradients& one : part.model->gradients(numbers_of, gated, what)) {
         one.gates.each([&](int layer, int head, const std::vector<double>& of_head) {
           const Index place = Index{layer} * source().kv_heads + head / shared;
           for (std::size_t c = 0; c < of_head.size(); ++c) {

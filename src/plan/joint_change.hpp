@@ -130,6 +130,9 @@ class JointChange {
   bool is_measured() const { return !original_.empty(); }
   void run(const PerHead<HeadPlan>& plan, const Documents& documents);
   static std::vector<Index> of_part(const Part& part, const Documents& documents);
+  void require_going() const {
+    if (stop_.stop_requested()) throw Stopped();
+  }
   void run_layer(const Part& part, int layer, Index document);
   void measured(const std::string& key, Levels levels);
 

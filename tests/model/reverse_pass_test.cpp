@@ -58,17 +58,16 @@ TEST_P(ReverseParity, WithAutograd) {
     at += 4;
   });
   const int document = 0;
-  const auto found = source->gradients(
-      {&document, 1}, heads,
-      [](int, const NextTokens& next) {
-        TokenWeights weights;
-        for (std::size_t t = 0; t < next.losses.size(); ++t) {
-          weights.losses.push_back((static_cast<double>(t % 3) + 0.5) /
-                                   static_cast<double>(next.losses.size()));
-        }
-        return weights;
-      },
-      true);
+  const auto weigh = [](int, const NextTokens& next) {
+    std::vector<double> weights;
+    const auto count = static_cast<double>(next.losses.size());
+    for (std::size_t t = 0; t < next.losses.size(); ++t) {
+      weights.push_back((static_cast<double>(t % 3) + 0.5) / count);
+    }
+    return weights;
+  };
+  const auto found =
+      source->gradients({&document, 1}, heads, {.weigh = weigh, .by_residual = true});
   const Gradients& gradients = found.front();
   const auto losses = golden.get<double>("losses");
   for (std::size_t t = 0; t < losses.size(); ++t)
@@ -105,8 +104,8 @@ INSTANTIATE_TEST_SUITE_P(All, ReverseParity, ::testing::ValuesIn(gradient_cases(
 constexpr int kGatedTokens = 90;  // more than a tile
 const std::string kGrouped = "tests/golden/llama/llama-plain";
 
-TokenWeights same_weights(int /*document*/, const NextTokens& next) {
-  return {std::vector<double>(next.losses.size(), 1.0), {}};
+std::vector<double> same_weights(int /*document*/, const NextTokens& next) {
+  return std::vector(next.losses.size(), 1.0);
 }
 
 // The gradient by gates, head after head, of two documents, and the sum of their losses.
@@ -123,7 +122,8 @@ Found gradients_of(const GatedHeads& heads, int threads = 1) {
   const auto source = testing::open_model({text(kGatedTokens, 3), text(kGatedTokens - 20, 5)},
                                           {.threads = threads}, kGrouped);
   Found found;
-  for (const Gradients& one : source->gradients(std::vector{0, 1}, heads, same_weights, true)) {
+  for (const Gradients& one :
+       source->gradients(std::vector{0, 1}, heads, {.weigh = same_weights, .by_residual = true})) {
     for (const auto& of_head : one.gates) {
       found.gates.insert(found.gates.end(), of_head.begin(), of_head.end());
     }

@@ -154,9 +154,8 @@ std::unique_ptr<ModelSource> grouped(std::vector<Document> documents) {
 std::vector<std::vector<double>> losses_under(ModelSource& source, const GatedHeads& gated) {
   std::vector<int> documents(source.info().documents.size());
   std::iota(documents.begin(), documents.end(), 0);
-  const auto none = [](int, const NextTokens& next) {
-    return TokenWeights{.losses = std::vector<double>(next.losses.size()), .divergences = {}};
-  };
+  const Differentiated none = {
+      .weigh = [](int, const NextTokens& next) { return std::vector(next.losses.size(), 0.0); }};
   std::vector<std::vector<double>> losses;
   for (const Gradients& one : source.gradients(documents, gated, none)) {
     losses.push_back(one.next.losses);
