@@ -162,9 +162,13 @@ inBrowser("a page", () => {
     await tab.page.selectOption("#choose-mood", "good");
     await tab.page.waitForFunction(() => document.querySelector(".explore h3")?.textContent?.includes("mood good"));
     await tab.page.click(".explore .numbers summary");
-    expect(await tab.page.$$eval(".explore .numbers tbody tr", (rows) => rows.length)).toBe(lengths);
+    // The rows are made once the browser says that the table is open.
+    const rows = ".explore .numbers tbody tr";
+    await tab.page.waitForSelector(`${rows}:nth-child(${lengths})`);
+    expect(await tab.page.$$eval(rows, (all) => all.length)).toBe(lengths);
     await tab.to("#overview?metric=constant");
     await tab.page.click(".explore .numbers summary");
+    await tab.page.waitForSelector(rows);
     expect(await tab.page.textContent(".explore .numbers tbody")).toContain("42");
     await tab.to("#heads?columns=surprise");
     expect(await tab.page.$("#sort-surprise")).not.toBeNull();
