@@ -1,4 +1,4 @@
-// The reverse pass of a model against its forward pass, in turns: processor time and peak memory.
+// The reverse pass of a model against its forward pass, in turns: wall time and peak memory.
 // Prints one JSON line a figure.
 //
 //   bench_reverse MODEL [length] [threads] [turns]

@@ -11,7 +11,7 @@ from headgauge import _core
 # The distinct interventions, and for each head of each layer the index of its own (-1: unchanged).
 Changes: TypeAlias = list[tuple[_core.Rule | None, _core.Pattern | None]]
 Places: TypeAlias = list[list[int]]
-# By layer, head and choice.
+# A number for each layer, head and choice.
 Gates: TypeAlias = list[list[list[float]]]
 # Returns the weight of each loss.
 Weigh: TypeAlias = Callable[[list[float]], list[float]]

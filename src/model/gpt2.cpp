@@ -205,19 +205,11 @@ class Gpt2 final : public Transformer {
 
   void reverse_leave(MatrixView<const float> residual, MatrixView<float> gradient,
                      ThreadPool& pool) override {
-    const LayerNorm ln_f = last_norm();
-    for_row_blocks(pool, residual.rows(), [&](Index first, Index rows, int) {
-      const auto by = gradient.block(first, rows, 0, config_.width);
-      ln_f.reverse(residual.block(first, rows, 0, config_.width), by, by);
-    });
+    reverse_norm_rows(last_norm(), residual, gradient, pool);
   }
 
   void leave(MatrixView<const float> residual, MatrixView<float> out, ThreadPool& pool) override {
-    const LayerNorm ln_f = last_norm();
-    for_row_blocks(pool, residual.rows(), [&](Index first, Index rows, int) {
-      ln_f.apply(residual.block(first, rows, 0, config_.width),
-                 out.block(first, rows, 0, config_.width));
-    });
+    norm_rows(last_norm(), residual, out, pool);
   }
 
   const TensorView& output_embedding() const override {

@@ -45,7 +45,8 @@ void RmsNorm::apply(MatrixView<const float> x, MatrixView<float> out) const {
   }
 }
 
-// With u = x / s the normalised row and g = w * by_out: by_x = (g - mean(g) - u mean(g u)) / s.
+// by_x = (g - mean(g) - u mean(g u)) / s, where u = (x - mean(x)) / s is the normalised row and g
+// is w * by_out.
 void LayerNorm::reverse(MatrixView<const float> x, MatrixView<const float> by_out,
                         MatrixView<float> by_x) const {
   const auto width = static_cast<double>(x.cols());
@@ -70,7 +71,7 @@ void LayerNorm::reverse(MatrixView<const float> x, MatrixView<const float> by_ou
   }
 }
 
-// As for LayerNorm, without the means.
+// This is LayerNorm::reverse() without the means of x and g.
 void RmsNorm::reverse(MatrixView<const float> x, MatrixView<const float> by_out,
                       MatrixView<float> by_x) const {
   const auto width = static_cast<double>(x.cols());

@@ -95,6 +95,23 @@ struct RmsNorm {
                MatrixView<float> by_x) const;
 };
 
+// Norms the rows of a matrix, and turns the gradient by them into that by the matrix.
+template <class Norm>
+void norm_rows(const Norm& norm, MatrixView<const float> x, MatrixView<float> out,
+               ThreadPool& pool) {
+  for_row_blocks(pool, x.rows(), [&](Index first, Index rows, int) {
+    norm.apply(x.block(first, rows, 0, x.cols()), out.block(first, rows, 0, x.cols()));
+  });
+}
+template <class Norm>
+void reverse_norm_rows(const Norm& norm, MatrixView<const float> x, MatrixView<float> gradient,
+                       ThreadPool& pool) {
+  for_row_blocks(pool, x.rows(), [&](Index first, Index rows, int) {
+    const auto by = gradient.block(first, rows, 0, x.cols());
+    norm.reverse(x.block(first, rows, 0, x.cols()), by, by);
+  });
+}
+
 // Loads a Conv1D as Hugging Face's GPT-2 stores it: weight in x out, bias out. Reuses the memory of
 // `linear`.
 void load_conv1d(const Checkpoint& checkpoint, const std::string& name, Index in, Index out,

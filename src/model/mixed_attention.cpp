@@ -14,7 +14,7 @@ constexpr Index kMixedRows = 64;
 // part has sums of its own, which are added in order.
 constexpr Index kStripes = 2;
 
-void turn(MatrixView<const float> from, MatrixView<float> to) {
+void transpose(MatrixView<const float> from, MatrixView<float> to) {
   constexpr Index kBlock = 16;
   for (Index r = 0; r < from.rows(); r += kBlock) {
     for (Index c = 0; c < from.cols(); c += kBlock) {
@@ -62,7 +62,7 @@ void MixedAttention::pack(const std::vector<HeadInput>& heads, bool reversed, Th
     packed.values.assign_rows(head.values);
     if (!reversed) return;
     packed.keys.assign_rows(head.keys);
-    packed.turned.assign_transposed(head.values);
+    packed.transposed_values.assign_transposed(head.values);
   });
 }
 
@@ -189,15 +189,15 @@ void MixedAttention::reverse_tile(const Tile& tile, MatrixView<const float> by_o
                                   Partial& partial) const {
   make_logits(tile, scratch);
   reserve(scratch.by_weights, kMixedRows, tile.length());
-  reserve(scratch.turned, tile.length(), kMixedRows);
+  reserve(scratch.transposed, tile.length(), kMixedRows);
   const Index begin = tile.begin(), end = tile.end(), keys = end - begin;
-  gemm(by_out, tile.packed.turned, scratch.by_weights.view().block(0, tile.rows, 0, end),
+  gemm(by_out, tile.packed.transposed_values, scratch.by_weights.view().block(0, tile.rows, 0, end),
        {.col_begin = begin, .col_end = end});
   for (Index r = 0; r < tile.rows; ++r) mix_row(tile, r, scratch, &partial);
   const auto weights = std::as_const(scratch.logits).view().block(0, tile.rows, begin, keys);
   const auto by_products =
       std::as_const(scratch.by_weights).view().block(0, tile.rows, begin, keys);
-  const auto turned = scratch.turned.view().block(0, keys, 0, tile.rows);
+  const auto transposed = scratch.transposed.view().block(0, keys, 0, tile.rows);
   const HeadInput& head = tile.own();
   const Index d = head.queries.cols();
   // The products are scale * <q, k>.
@@ -205,12 +205,13 @@ void MixedAttention::reverse_tile(const Tile& tile, MatrixView<const float> by_o
   for (Index r = 0; r < tile.rows; ++r) {
     for (float& by : by_queries.row(r)) by *= head.scale;
   }
-  turn(by_products, turned);
+  transpose(by_products, transposed);
   scratch.queries.assign_rows(head.queries.block(tile.first, tile.rows, 0, d));
-  gemm(turned, scratch.queries, partial.keys.view().block(begin, keys, 0, d), {.accumulate = true});
-  turn(weights, turned);
+  gemm(transposed, scratch.queries, partial.keys.view().block(begin, keys, 0, d),
+       {.accumulate = true});
+  transpose(weights, transposed);
   scratch.by_out.assign_rows(by_out);
-  gemm(turned, scratch.by_out, partial.values.view().block(begin, keys, 0, by_out.cols()),
+  gemm(transposed, scratch.by_out, partial.values.view().block(begin, keys, 0, by_out.cols()),
        {.accumulate = true});
 }
 

@@ -33,13 +33,13 @@ class MixedAttention {
  private:
   struct Tile;
   struct PackedKeys {
-    PackedMatrix scored;        // d x L, times the scale: for logits
-    PackedMatrix keys, values;  // L x d: for sums over keys
-    PackedMatrix turned;        // d x L: values
+    PackedMatrix scored;             // d x L, times the scale: for logits
+    PackedMatrix keys, values;       // L x d: for sums over keys
+    PackedMatrix transposed_values;  // d x L
   };
   // Memory of one thread.
   struct Scratch {
-    Matrix<float> logits, by_weights, turned;  // rows x L, and L x rows
+    Matrix<float> logits, by_weights, transposed;  // rows x L, and L x rows
     PackedMatrix queries, by_out;
     std::vector<std::uint32_t> positions;
     std::vector<float> kept, weights, gathered, mixed, by_logits;

@@ -164,8 +164,8 @@ NextTokens changed_output(MatrixView<const float> reference, MatrixView<const fl
 
 namespace {
 
-// Calls body(first, size, vectors) for chunks of the vocabulary, with the packed output vectors of
-// `size` tokens from `first` on, and as they are.
+// Calls body(first, packed, vectors) for chunks of the vocabulary: the output vectors of the tokens
+// from `first` on, packed and as they are.
 template <class Body>
 void for_chunks(const TensorView& weight, ThreadPool& pool, const Body& body) {
   const Index vocabulary = weight.shape[0], width = weight.shape[1];
@@ -219,8 +219,11 @@ NextTokens reverse_next_tokens(MatrixView<const float> hidden, const TensorView&
   PackedMatrix rows_of_chunk;
   const auto reverse_chunk = [&](Index first, const PackedMatrix& packed,
                                  MatrixView<const float> chunk) {
-    rows_of_chunk.assign_rows(chunk);
     const Index size = chunk.rows();
+    rows_of_chunk.resize(size, width);
+    for_row_blocks(pool, size, [&](Index row, Index count, int) {
+      rows_of_chunk.put_rows(chunk.block(row, count, 0, width), row);
+    });
     const auto reverse_block = [&](Index row, Index rows, MatrixView<float> block) {
       const auto logits = block.block(0, rows, 0, size);
       gemm(hidden.block(row, rows, 0, width), packed, logits);

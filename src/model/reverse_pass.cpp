@@ -1,6 +1,5 @@
 #include "model/reverse_pass.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "model/next_token.hpp"
@@ -19,18 +18,16 @@ void require_derivative(const HeadIntervention& choice) {
 
 // Returns the heads of the loaded layer under each choice.
 MixedHeads ReversePass::mixed(const Text& text, MatrixView<const float> residual,
-                              const GatedHeads& heads, int layer) {
+                              const Choices& choices, int layer) {
   std::vector<HeadInput> own;
   model_.project(residual, own, pool_);
   for (HeadInput& head : own) text.complete(head);
   MixedHeads mixed;
-  for (const HeadIntervention& choice : heads.choices) {
-    const SourceInfo& info = model_.info();
+  for (const HeadInterventions& choice : choices.of_all_heads) {
     mixed.choices.push_back(own);
-    intervene_in_layer(mixed.choices.back(), HeadInterventions(info.layers, info.heads, choice),
-                       pool_);
+    intervene_in_layer(mixed.choices.back(), choice, pool_);
   }
-  for (const HeadInput& head : own) mixed.gates.push_back(heads.gates(layer, head.head));
+  for (const HeadInput& head : own) mixed.gates.push_back(choices.gates(layer, head.head));
   return mixed;
 }
 
@@ -51,8 +48,12 @@ NextTokens ReversePass::reverse_loss(const Text& text, Matrix<float>& gradient) 
 
 std::vector<Gradients> ReversePass::run(std::vector<Text> texts, const GatedHeads& heads,
                                         const Differentiated& what) {
-  std::ranges::for_each(heads.choices, require_derivative);
   const SourceInfo& info = model_.info();
+  Choices choices{{}, heads.gates};
+  for (const HeadIntervention& choice : heads.choices) {
+    require_derivative(choice);
+    choices.of_all_heads.emplace_back(info.layers, info.heads, choice);
+  }
   const Index attended_width = info.heads * info.head_dim;
   std::vector<std::vector<Matrix<float>>> entered(texts.size());  // by text and layer
   for (int layer = 0; layer < info.layers; ++layer) {
@@ -62,7 +63,7 @@ std::vector<Gradients> ReversePass::run(std::vector<Text> texts, const GatedHead
       Matrix<float>& stream = texts[t].residual;
       entered[t].push_back(stream);
       Matrix<float> attended(stream.rows(), attended_width);
-      attention_.attend(mixed(texts[t], stream, heads, layer), attended, pool_);
+      attention_.attend(mixed(texts[t], stream, choices, layer), attended, pool_);
       model_.finish(attended, stream, pool_);
     }
   }
@@ -78,7 +79,7 @@ std::vector<Gradients> ReversePass::run(std::vector<Text> texts, const GatedHead
       const Matrix<float> residual = std::move(entered[t].back());
       entered[t].pop_back();
       Matrix<float>& gradient = texts[t].residual;
-      const MixedHeads of_layer = mixed(texts[t], residual, heads, layer);
+      const MixedHeads of_layer = mixed(texts[t], residual, choices, layer);
       Matrix<float> attended(residual.rows(), attended_width), by_attended = attended;
       attention_.attend(of_layer, attended, pool_);
       model_.reverse_finish(residual, attended, gradient, by_attended, pool_);

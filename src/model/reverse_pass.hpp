@@ -29,7 +29,11 @@ class ReversePass {
                              const Differentiated& what);
 
  private:
-  MixedHeads mixed(const Text& text, MatrixView<const float> residual, const GatedHeads& heads,
+  struct Choices {
+    std::vector<HeadInterventions> of_all_heads;  // by choice: the same in every head
+    const PerHead<std::vector<double>>& gates;
+  };
+  MixedHeads mixed(const Text& text, MatrixView<const float> residual, const Choices& choices,
                    int layer);
   NextTokens reverse_loss(const Text& text, Matrix<float>& gradient);
 

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <utility>
 
 #include "base/random.hpp"
+#include "normalize/scaled_softmax.hpp"
 
 namespace headgauge {
 namespace {
@@ -21,10 +21,7 @@ constexpr double kTemperature = 0.5;  // of the gates
 constexpr int kHalvings = 60;
 
 std::vector<double> softmax_of(std::vector<double> values) {
-  const double largest = *std::ranges::max_element(values);
-  for (double& value : values) value = std::exp(value - largest);
-  const double sum = std::accumulate(values.begin(), values.end(), 0.0);
-  for (double& value : values) value /= sum;
+  softmax_exact(values, 1, values);
   return values;
 }
 
@@ -97,8 +94,7 @@ GateSearch::Preferences GateSearch::draw_gates(double price) {
 
 // The gradient of the cost on a sample by the preferences.
 GateSearch::Preferences GateSearch::gradient(const Preferences& gates) {
-  std::vector<HeadPlan> choices;
-  for (int c = 0; c < space_.size(); ++c) choices.push_back(space_.choice(c));
+  const std::vector<HeadPlan>& choices = space_.choices();
   std::vector<double> own(choices.size());
   own.front() = 1;
   PerHead<std::vector<double>> of_heads(space_.layers(), space_.heads(), own);

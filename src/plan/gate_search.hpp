@@ -35,7 +35,7 @@ class GateSearch {
   static constexpr double kClear = 0.9;
 
  private:
-  // By place in units_ and choice.
+  // A number for each unit and choice.
   using Preferences = std::vector<std::vector<double>>;
 
   std::vector<double> priced(const Preferences& of, std::size_t unit, double price) const;

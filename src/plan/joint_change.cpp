@@ -235,28 +235,23 @@ void JointChange::put_text(Index d, const NextTokens& next, Levels& levels) {
   levels[2 * texts_ + d] = mean(numbers.subspan(first, judged));
 }
 
-Judged JointChange::view(const Levels& levels, const Documents& documents) const {
+Judged JointChange::view(const Levels& levels) const {
   const auto at = [&](Index from, const std::vector<Index>& places) {
     ByDocument found;
     for (const Index place : places) found.push_back(levels[from + place]);
     return found;
   };
-  Judged judged{.text = at(0, documents.texts)};
+  Judged judged{.text = at(0, judged_.texts)};
   if (judges_replay_) {
-    judged.replay = at(texts_, documents.texts);
-    judged.first_reading = at(2 * texts_, documents.texts);
+    judged.replay = at(texts_, judged_.texts);
+    judged.first_reading = at(2 * texts_, judged_.texts);
   }
-  judged.same_token = at(before_same_tokens(), documents.texts);
-  for (const std::vector<Index>& of_task : documents.cases) {
+  judged.same_token = at(before_same_tokens(), judged_.texts);
+  for (const std::vector<Index>& of_task : judged_.cases) {
     judged.answers.push_back(at(before_answers(), of_task));
     judged.right.push_back(at(before_answers() + cases_, of_task));
   }
   return judged;
-}
-
-Judged JointChange::change_of(Levels levels, const Documents& documents) const {
-  for (std::size_t i = 0; i < levels.size(); ++i) levels[i] -= original_[i];
-  return view(levels, documents);
 }
 
 void JointChange::measured(const std::string& key, Levels levels) {
@@ -268,15 +263,14 @@ void JointChange::measured(const std::string& key, Levels levels) {
   ++computed_;
 }
 
-JointChange::Levels JointChange::level(const std::string& set, const PerHead<HeadPlan>& plan,
-                                       const Documents& documents) {
-  const std::string key = Evaluations::key(set, plan);
+JointChange::Levels JointChange::level(const PerHead<HeadPlan>& plan) {
+  const std::string key = Evaluations::key(set_, plan);
   if (const Levels* found = known_.find(key, numbers())) return *found;
   find_likeliest();
-  run(plan, documents);
+  run(plan, judged_);
   Levels levels(static_cast<std::size_t>(numbers()));
   for (const Part& part : parts_) {
-    for (const Index d : of_part(part, documents)) {
+    for (const Index d : of_part(part, judged_)) {
       put(part, d, part.model->next_tokens(static_cast<int>(d)), levels);
     }
   }
@@ -285,20 +279,22 @@ JointChange::Levels JointChange::level(const std::string& set, const PerHead<Hea
 }
 
 Judged JointChange::change(const PerHead<HeadPlan>& plan) {
-  return change_of(level(plan), judged_);
+  Levels levels = level(plan);
+  for (std::size_t i = 0; i < levels.size(); ++i) levels[i] -= original_[i];
+  return view(levels);
 }
 
 std::vector<double> JointChange::weights_in_cost(const Part& part, Index document,
                                                  Index losses) const {
-  const auto count = static_cast<double>(losses);
+  const auto count = static_cast<std::size_t>(losses);
   if (!part.is_text) {
-    for (std::size_t t = 0; t < tasks_.size(); ++t) {
-      if (std::ranges::count(judged_.cases[t], document) == 0) continue;
-      return std::vector(static_cast<std::size_t>(losses), task_weights_[t] / count);
-    }
+    const auto has = [&](const auto& cases) { return std::ranges::count(cases, document) > 0; };
+    const auto task = std::ranges::find_if(judged_.cases, has) - judged_.cases.begin();
+    return std::vector(count,
+                       task_weights_[static_cast<std::size_t>(task)] / static_cast<double>(count));
   }
   const Index read = losses - replayed_, judged = replayed_ - kReplayCue;
-  std::vector<double> weights(static_cast<std::size_t>(losses), 1 / static_cast<double>(read));
+  std::vector<double> weights(count, 1 / static_cast<double>(read));
   std::fill(weights.begin() + read, weights.end(), 0.0);
   if (judges_replay_) {
     std::fill(weights.end() - judged, weights.end(), replay_weight_ / static_cast<double>(judged));
@@ -309,7 +305,7 @@ std::vector<double> JointChange::weights_in_cost(const Part& part, Index documen
 PerHead<std::vector<double>> JointChange::gradient_on_sample(
     const std::vector<HeadPlan>& choices, const PerHead<std::vector<double>>& gates, int k) {
   const int heads = source().heads, shared = heads / source().kv_heads;
-  std::string set = fmt::format("{}-gates{}", set_, k);
+  std::string set = fmt::format("{}-gates{} {}", set_, k, weights().dump());
   GatedHeads gated{{}, PerHead<std::vector<double>>(source().layers, heads)};
   for (const HeadPlan& choice : choices) {
     set += ";" + choice.text();

@@ -87,7 +87,7 @@ class JointChange {
   double cost(const Judged& changes) const;
 
   // Returns what the model itself has.
-  Judged original() const { return view(original_, judged_); }
+  Judged original() const { return view(original_); }
   // Returns the losses under a plan minus the model's own.
   Judged change(const PerHead<HeadPlan>& plan);
   // Returns the gradient of cost() by gates that mix the outputs of each head's choices, by
@@ -116,16 +116,14 @@ class JointChange {
   Index numbers() const;
   Index before_answers() const { return texts_ * (replayed_ > 0 ? 3 : 1); }
   Index before_same_tokens() const { return before_answers() + 2 * cases_; }
-  // Measures the plan unless it was measured before as `set`; the numbers of other documents are 0.
-  Levels level(const std::string& set, const PerHead<HeadPlan>& plan, const Documents& documents);
-  Levels level(const PerHead<HeadPlan>& plan) { return level(set_, plan, judged_); }
+  // Measures the plan unless it was measured before.
+  Levels level(const PerHead<HeadPlan>& plan);
   Documents sample(int k) const;
   void put(const Part& part, Index document, const NextTokens& next, Levels& levels);
   void put_text(Index document, const NextTokens& next, Levels& levels);
-  // The weight of each loss of a document in cost() on `documents`.
+  // Returns the weight of each loss of a document in cost() of a sample.
   std::vector<double> weights_in_cost(const Part& part, Index document, Index losses) const;
-  Judged view(const Levels& levels, const Documents& documents) const;
-  Judged change_of(Levels levels, const Documents& documents) const;
+  Judged view(const Levels& levels) const;
   void find_likeliest();
   bool is_measured() const { return !original_.empty(); }
   void run(const PerHead<HeadPlan>& plan, const Documents& documents);

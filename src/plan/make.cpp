@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -203,17 +202,17 @@ class PlanMaker {
     std::vector<GateSearch::Ban> bans;
     for (const GateSearch::Ban& ban : unclear) {
       if (exchanges.tried == kExchanges) break;
-      bans.push_back(ban);
-      const Choices tried = gates_.preferred(share, bans);
-      const double with_it = fits(tried) ? checked(space_.plan(tried)) : cost;
+      std::vector<GateSearch::Ban> more = bans;
+      more.push_back(ban);
+      const Choices tried = gates_.preferred(share, more);
+      if (!fits(tried)) continue;
       ++exchanges.tried;
-      if (with_it < cost) {
-        ++exchanges.kept;
-        choices = tried;
-        cost = with_it;
-      } else {
-        bans.pop_back();
-      }
+      const double with_it = checked(space_.plan(tried));
+      if (!(with_it < cost)) continue;
+      ++exchanges.kept;
+      bans = std::move(more);
+      choices = tried;
+      cost = with_it;
     }
     FoundPlan best{space_.plan(choices), "gates"};
     if (!options_.whole_layers) {

@@ -29,6 +29,7 @@ class PlanSpace {
   int layers() const { return source_.layers; }
   int heads() const { return source_.kv_heads; }
   int size() const { return static_cast<int>(choices_.size()); }
+  const std::vector<HeadPlan>& choices() const { return choices_; }
   const HeadPlan& choice(int number) const { return choices_[static_cast<std::size_t>(number)]; }
   // Returns the number of keys that a head of the layer keeps under a choice.
   Index keys(int layer, int choice) const { return keys_[layer][choice]; }
