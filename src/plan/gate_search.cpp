@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -77,11 +78,11 @@ double GateSearch::price_of(const Preferences& preferences, double share) const 
 // A choice at random, by softmax of the priced preferences, is the largest of these plus Gumbel
 // noise; the gates are a softmax of the sum, so that they have a gradient (Jang et al. 2017,
 // Maddison et al. 2017).
-GateSearch::Preferences GateSearch::draw_gates(double price) {
+GateSearch::Preferences GateSearch::draw_gates(double price, int document) const {
   Preferences gates;
+  const auto draw = static_cast<std::uint32_t>(taken_ * loss_.sampled() + document);
   for (std::size_t u = 0; u < units_.size(); ++u) {
-    const RandomStream random(seed_, RandomDomain::gates, static_cast<std::uint32_t>(taken_),
-                              static_cast<std::uint32_t>(u));
+    const RandomStream random(seed_, RandomDomain::gates, draw, static_cast<std::uint32_t>(u));
     std::vector<double> values = priced(last_, u, price);
     for (std::size_t c = 0; c < values.size(); ++c) {
       const double uniform = random.uniforms(static_cast<std::uint32_t>(c))[0];
@@ -92,29 +93,38 @@ GateSearch::Preferences GateSearch::draw_gates(double price) {
   return gates;
 }
 
-// The gradient of the cost on a sample by the preferences.
-GateSearch::Preferences GateSearch::gradient(const Preferences& gates) {
+// The gradient of the cost on a sample by the preferences. Each document draws gates of its own:
+// for the same time, the noise of the draws is that of more of them.
+GateSearch::Preferences GateSearch::gradient(double price) {
   const std::vector<HeadPlan>& choices = space_.choices();
   std::vector<double> own(choices.size());
   own.front() = 1;
-  PerHead<std::vector<double>> of_heads(space_.layers(), space_.heads(), own);
-  for (std::size_t u = 0; u < units_.size(); ++u) {
-    for (const int head : units_[u].heads) of_heads(units_[u].layer, head) = gates[u];
-  }
-  const auto by_gates = loss_.gradient_on_sample(choices, of_heads, taken_);
-  Preferences by = gates;
-  for (std::size_t u = 0; u < units_.size(); ++u) {
-    double mean = 0;
-    for (std::size_t c = 0; c < choices.size(); ++c) {
-      by[u][c] = 0;
-      for (const int head : units_[u].heads) by[u][c] += by_gates(units_[u].layer, head)[c];
-      mean += gates[u][c] * by[u][c];
-    }
-    for (std::size_t c = 0; c < choices.size(); ++c) {
-      by[u][c] = gates[u][c] * (by[u][c] - mean) / kTemperature;
+  std::vector<Preferences> drawn;
+  std::vector<PerHead<std::vector<double>>> of_heads;
+  for (int d = 0; d < loss_.sampled(); ++d) {
+    drawn.push_back(draw_gates(price, d));
+    auto& gates = of_heads.emplace_back(space_.layers(), space_.heads(), own);
+    for (std::size_t u = 0; u < units_.size(); ++u) {
+      for (const int head : units_[u].heads) gates(units_[u].layer, head) = drawn.back()[u];
     }
   }
-  return by;
+  const auto by_gates = loss_.gradients_on_sample(choices, of_heads, taken_);
+  Preferences sum(units_.size(), std::vector<double>(choices.size()));
+  for (std::size_t d = 0; d < drawn.size(); ++d) {
+    for (std::size_t u = 0; u < units_.size(); ++u) {
+      const std::vector<double>& gates = drawn[d][u];
+      std::vector<double> by(choices.size());
+      for (const int head : units_[u].heads) {
+        const std::vector<double>& of_head = by_gates[d](units_[u].layer, head);
+        std::ranges::transform(by, of_head, by.begin(), std::plus());
+      }
+      const double mean = std::inner_product(gates.begin(), gates.end(), by.begin(), 0.0);
+      for (std::size_t c = 0; c < by.size(); ++c) {
+        sum[u][c] += gates[c] * (by[c] - mean) / kTemperature;
+      }
+    }
+  }
+  return sum;
 }
 
 void GateSearch::move_to(double share) {
@@ -123,7 +133,7 @@ void GateSearch::move_to(double share) {
     for (std::vector<double>& of_unit : *zero) std::ranges::fill(of_unit, 0.0);
   }
   for (int step = 1; step <= steps_; ++step, ++taken_) {
-    const Preferences by = gradient(draw_gates(price_of(last_, share)));
+    const Preferences by = gradient(price_of(last_, share));
     for (std::size_t u = 0; u < units_.size(); ++u) {
       for (std::size_t c = 0; c < by[u].size(); ++c) {
         double& m = first[u][c];

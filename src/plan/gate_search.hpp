@@ -40,10 +40,10 @@ class GateSearch {
 
   std::vector<double> priced(const Preferences& of, std::size_t unit, double price) const;
   double price_of(const Preferences& preferences, double share) const;
-  Preferences draw_gates(double price);
+  Preferences draw_gates(double price, int document) const;
   Choices best_within(const std::vector<HeadGroup>& groups, const Preferences& preferences,
                       double share) const;
-  Preferences gradient(const Preferences& gates);
+  Preferences gradient(double price);
 
   const PlanSpace& space_;
   JointChange& loss_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <numeric>
 #include <utility>
 
@@ -89,9 +90,13 @@ JointChange::JointChange(const PlanDocuments& documents, std::string set, Evalua
     parts_.push_back({&require_model(*documents.cases), false});
     find_tasks(documents.cases->info());
   }
+}
+
+const JointChange::Levels& JointChange::of_original() {
+  if (!original_.empty()) return original_;
   Levels levels = level({source().layers, source().kv_heads});
   std::fill(levels.begin() + before_same_tokens(), levels.end(), 0.0);  // a share is no change
-  original_ = std::move(levels);
+  return original_ = std::move(levels);
 }
 
 // Special tokens may stand before a piece.
@@ -144,6 +149,11 @@ void JointChange::weigh_by(const PerHead<HeadPlan>& plan) {
   }
 }
 
+void JointChange::weigh_as(const JointChange& other) {
+  replay_weight_ = other.replay_weight_;
+  task_weights_ = other.task_weights_;
+}
+
 nlohmann::ordered_json JointChange::weights() const {
   nlohmann::ordered_json weights;
   if (judges_replay_) weights["replay"] = replay_weight_;
@@ -165,9 +175,17 @@ Index JointChange::numbers() const {
 }
 
 JointChange::Documents JointChange::sample(int k) const {
-  Documents documents{.texts = {k % texts_}, .cases = {}};
+  // Strides near the golden ratio visit all parts of a list early, as pieces of one text succeed
+  // each other in it.
+  const auto visited = [&](const std::vector<Index>& of) {
+    const auto count = std::ssize(of);
+    auto stride = std::max<Index>(1, std::llround(std::numbers::phi_v<double> * count) - count);
+    while (std::gcd(stride, count) != 1) ++stride;
+    return of[static_cast<std::size_t>(k * stride % count)];
+  };
+  Documents documents{.texts = {visited(judged_.texts)}, .cases = {}};
   for (const std::vector<Index>& of_task : judged_.cases) {
-    documents.cases.push_back({of_task[static_cast<std::size_t>(k) % of_task.size()]});
+    documents.cases.push_back({visited(of_task)});
   }
   return documents;
 }
@@ -279,8 +297,9 @@ JointChange::Levels JointChange::level(const PerHead<HeadPlan>& plan) {
 }
 
 Judged JointChange::change(const PerHead<HeadPlan>& plan) {
+  const Levels& original = of_original();
   Levels levels = level(plan);
-  for (std::size_t i = 0; i < levels.size(); ++i) levels[i] -= original_[i];
+  for (std::size_t i = 0; i < levels.size(); ++i) levels[i] -= original[i];
   return view(levels);
 }
 
@@ -302,8 +321,9 @@ std::vector<double> JointChange::weights_in_cost(const Part& part, Index documen
   return weights;
 }
 
-PerHead<std::vector<double>> JointChange::gradient_on_sample(
-    const std::vector<HeadPlan>& choices, const PerHead<std::vector<double>>& gates, int k) {
+std::vector<PerHead<std::vector<double>>> JointChange::gradients_on_sample(
+    const std::vector<HeadPlan>& choices, const std::vector<PerHead<std::vector<double>>>& gates,
+    int k) {
   const int heads = source().heads, shared = heads / source().kv_heads;
   std::string set = fmt::format("{}-gates{} {}", set_, k, weights().dump());
   GatedHeads gated{{}, PerHead<std::vector<double>>(source().layers, heads)};
@@ -312,42 +332,50 @@ PerHead<std::vector<double>> JointChange::gradient_on_sample(
     const PerHead<HeadPlan> all(source().layers, source().kv_heads, choice);
     gated.choices.push_back(make_interventions(all, source())(0, 0));
   }
-  gated.gates.each([&](int layer, int head, std::vector<double>& of_head) {
-    of_head = gates(layer, head / shared);
-  });
-  const auto numbers = static_cast<Index>(choices.size()) * source().layers * source().kv_heads;
-  const std::string key = Evaluations::key(set, gates);
-  const std::vector<double>* found =
-      known_.find(key, numbers, -std::numeric_limits<double>::infinity());
-  if (found == nullptr) {
-    std::vector<double> sum(static_cast<std::size_t>(numbers));
-    const Documents documents = sample(k);
-    for (const Part& part : parts_) {
-      const std::vector<Index> run = of_part(part, documents);
-      const std::vector<int> numbers_of(run.begin(), run.end());
-      const Differentiated what = {.weigh =
-                                       [&](int document, const NextTokens& next) {
-                                         return weights_in_cost(part, document,
-                                                                std::ssize(next.losses));
-                                       },
-                                   .before_layer = [&] { require_going(); }};
-      for (const Gradients& one : part.model->gradients(numbers_of, gated, what)) {
-        one.gates.each([&](int layer, int head, const std::vector<double>& of_head) {
-          const Index place = Index{layer} * source().kv_heads + head / shared;
-          for (std::size_t c = 0; c < of_head.size(); ++c) {
-            sum[static_cast<std::size_t>(place) * of_head.size() + c] += of_head[c];
-          }
-        });
-      }
+  const Documents documents = sample(k);
+  std::vector<PerHead<std::vector<double>>> gradients;
+  for (const Part& part : parts_) {
+    for (const Index document : of_part(part, documents)) {
+      const std::size_t place = gradients.size();
+      gated.gates.each([&](int layer, int head, std::vector<double>& of_head) {
+        of_head = gates[place](layer, head / shared);
+      });
+      gradients.push_back(gradient(part, document, gated, fmt::format("{} {}", set, place)));
     }
+  }
+  return gradients;
+}
+
+// The gradient by the gates of the key-value heads; `set` is the name of all else that it is of.
+PerHead<std::vector<double>> JointChange::gradient(const Part& part, Index document,
+                                                   const GatedHeads& gated,
+                                                   const std::string& set) {
+  const std::size_t choices = gated.choices.size();
+  const int shared = source().heads / source().kv_heads;
+  const auto numbers = static_cast<Index>(choices) * source().layers * source().kv_heads;
+  const std::string key = Evaluations::key(set, gated.gates);
+  const double least = -std::numeric_limits<double>::infinity();
+  if (known_.find(key, numbers, least) == nullptr) {
+    std::vector<double> sum(static_cast<std::size_t>(numbers));
+    const auto weigh = [&](int, const NextTokens& next) {
+      return weights_in_cost(part, document, std::ssize(next.losses));
+    };
+    const std::vector<int> one = {static_cast<int>(document)};
+    const Gradients found = part.model->gradients(
+        one, gated, {.weigh = weigh, .before_layer = [&] { require_going(); }}).front();
+    found.gates.each([&](int layer, int head, const std::vector<double>& of_head) {
+      const Index place = Index{layer} * source().kv_heads + head / shared;
+      for (std::size_t c = 0; c < choices; ++c) {
+        sum[static_cast<std::size_t>(place) * choices + c] += of_head[c];
+      }
+    });
     measured(key, std::move(sum));
-    found = known_.find(key, numbers);
   }
   PerHead<std::vector<double>> gradient(source().layers, source().kv_heads);
-  auto next = found->begin();
+  auto next = known_.find(key, numbers, least)->begin();
   gradient.each([&](int, int, std::vector<double>& of_head) {
-    of_head.assign(next, next + static_cast<std::ptrdiff_t>(choices.size()));
-    next += static_cast<std::ptrdiff_t>(choices.size());
+    of_head.assign(next, next + static_cast<std::ptrdiff_t>(choices));
+    next += static_cast<std::ptrdiff_t>(choices);
   });
   return gradient;
 }

@@ -39,6 +39,7 @@ class Evaluations {
 };
 
 class ModelSource;
+struct GatedHeads;
 struct NextTokens;
 
 // Thrown between two layers if a stop was requested.
@@ -80,6 +81,8 @@ class JointChange {
   // Weighs replay and tasks by what is at stake in each from now on: what it loses under this plan.
   // The weight is the share of what text loses; what loses less than kLeastStake counts as that.
   void weigh_by(const PerHead<HeadPlan>& plan);
+  // Weighs as the changes of another set do.
+  void weigh_as(const JointChange& other);
   // The weights of the losses beside that of text, whose weight is 1; empty if there are none.
   nlohmann::ordered_json weights() const;
   // Returns what a search lowers: the mean rise of the loss of text, plus the weighted rises of the
@@ -87,14 +90,17 @@ class JointChange {
   double cost(const Judged& changes) const;
 
   // Returns what the model itself has.
-  Judged original() const { return view(original_); }
+  Judged original() { return view(of_original()); }
   // Returns the losses under a plan minus the model's own.
   Judged change(const PerHead<HeadPlan>& plan);
-  // Returns the gradient of cost() by gates that mix the outputs of each head's choices, by
-  // key-value head and choice, on a sample: one piece of text and one case of each task. Sample k
-  // has the k-th of each, counted round and round.
-  PerHead<std::vector<double>> gradient_on_sample(const std::vector<HeadPlan>& choices,
-                                                  const PerHead<std::vector<double>>& gates, int k);
+  // Returns the gradients of cost() by gates that mix the outputs of each head's choices, by
+  // key-value head and choice, on each document of a sample: one piece of text and one case of each
+  // task. Each document has gates of its own. Samples visit the documents round and round.
+  std::vector<PerHead<std::vector<double>>> gradients_on_sample(
+      const std::vector<HeadPlan>& choices, const std::vector<PerHead<std::vector<double>>>& gates,
+      int k);
+  // Returns the number of documents of a sample.
+  int sampled() const { return 1 + static_cast<int>(std::ssize(tasks_)); }
   // Returns the number of plans measured, not counting those found in `known`.
   int computed() const { return computed_; }
 
@@ -116,6 +122,7 @@ class JointChange {
   Index numbers() const;
   Index before_answers() const { return texts_ * (replayed_ > 0 ? 3 : 1); }
   Index before_same_tokens() const { return before_answers() + 2 * cases_; }
+  const Levels& of_original();
   // Measures the plan unless it was measured before.
   Levels level(const PerHead<HeadPlan>& plan);
   Documents sample(int k) const;
@@ -123,6 +130,8 @@ class JointChange {
   void put_text(Index document, const NextTokens& next, Levels& levels);
   // Returns the weight of each loss of a document in cost() of a sample.
   std::vector<double> weights_in_cost(const Part& part, Index document, Index losses) const;
+  PerHead<std::vector<double>> gradient(const Part& part, Index document, const GatedHeads& gated,
+                                        const std::string& set);
   Judged view(const Levels& levels) const;
   void find_likeliest();
   bool is_measured() const { return !original_.empty(); }

@@ -118,6 +118,7 @@ class PlanMaker {
                options_.whole_layers),
         loss_(texts.search, "search", known_, stop),
         check_(texts.check, "check", known_, stop),
+        confirm_(texts.confirm, "confirm", known_, stop),
         gates_(space_, loss_, options_, progress_) {
     // Fails early, before the expensive work.
     for (const double share : shares_with_room()) require_room(share);
@@ -126,16 +127,17 @@ class PlanMaker {
   PlanResults run() {
     progress_.begin("tasks", 0, 0, 1);
     tasks_ = measure_tasks(texts_.cases, stop_);
-    replay_ = replays(loss_.original(), check_.original());
+    replay_ = replays(check_.original(), confirm_.original());
     loss_.judge_only(replay_, tasks_.done);
     check_.judge_only(replay_, tasks_.done);
-    loss_.weigh_by(stakes());
     check_.weigh_by(stakes());
+    loss_.weigh_as(check_);
     fit_into_memory();
     confirm();
     return write_plan_results(
-        {texts_, options_, space_, budgets_, tasks_, confirmed_tasks_, confirmed_original_,
-         loss_.weights(), loss_.computed() + check_.computed() + confirmed_, watch_.seconds()});
+        {texts_, options_, space_, budgets_, tasks_, confirm_.tasks(), confirm_.original(),
+         loss_.weights(), loss_.computed() + check_.computed() + confirm_.computed(),
+         watch_.seconds()});
   }
 
  private:
@@ -194,6 +196,7 @@ class PlanMaker {
     Choices choices = gates_.preferred(share);
     const auto fits = [&](const Choices& some) { return space_.share(some) <= share + 1e-12; };
     const auto checked = [&](const PerHead<HeadPlan>& plan) {
+      progress_.step(share_label(share) + ", check");
       return check_.cost(check_.change(plan));
     };
     double cost = checked(space_.plan(choices));
@@ -248,7 +251,7 @@ class PlanMaker {
     const std::vector<double> asked = shares_with_room();
     std::vector<double> all = asked.empty() ? PlanOptions().curve : asked;
     std::ranges::sort(all, std::greater());
-    progress_.begin("search", 0, 0.75, static_cast<double>(all.size()) * options_.steps);
+    progress_.begin("search", 0, 0.75, static_cast<double>(all.size()) * (options_.steps + kExchanges + 2));
     double before = 1;
     for (const double share : all) {
       budgets_.push_back(within(share));
@@ -292,16 +295,12 @@ class PlanMaker {
   void confirm() {
     progress_.begin("confirm", 0.75, 1,
                     static_cast<double>(budgets_.size()) * confirmed_losses(options_.random_plans));
-    JointChange confirm(texts_.confirm, "confirm", known_, stop_);
-    confirm.judge_only(replay_, tasks_.done);
-    confirm.weigh_by(stakes());
+    confirm_.judge_only(replay_, tasks_.done);
+    confirm_.weigh_by(stakes());
     for (BudgetResult& budget : budgets_) {
-      confirm_budget(budget, space_, confirm, options_.random_plans, options_.seed,
+      confirm_budget(budget, space_, confirm_, options_.random_plans, options_.seed,
                      [&](const std::string& what) { progress_.step(what); });
     }
-    confirmed_ = confirm.computed();
-    confirmed_tasks_ = confirm.tasks();
-    confirmed_original_ = confirm.original();
   }
 
   Stopwatch watch_;
@@ -312,16 +311,14 @@ class PlanMaker {
   Index context_;
   Evaluations known_;
   PlanSpace space_;
-  JointChange loss_;   // on the search documents
-  JointChange check_;  // on the check documents
+  JointChange loss_;     // on the search documents
+  JointChange check_;    // on the check documents
+  JointChange confirm_;  // on the confirming documents
   GateSearch gates_;
   MeasuredTasks tasks_;
   bool replay_ = false;                    // the replay is judged
   std::vector<PerHead<HeadPlan>> offers_;  // for `allow`, most keys first
   std::vector<BudgetResult> budgets_;
-  std::vector<std::string> confirmed_tasks_;
-  Judged confirmed_original_;
-  int confirmed_ = 0;
 };
 
 }  // namespace

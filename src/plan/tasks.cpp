@@ -113,9 +113,9 @@ void add_retrieval_json(const Results& results, Index budget, nlohmann::ordered_
   }
 }
 
-bool replays(const Judged& search, const Judged& check) {
+bool replays(const Judged& check, const Judged& confirm) {
   std::vector<double> gains;
-  for (const Judged* one : {&search, &check}) {
+  for (const Judged* one : {&check, &confirm}) {
     for (std::size_t d = 0; d < one->replay.size(); ++d) {
       gains.push_back(one->first_reading[d] - one->replay[d]);
     }

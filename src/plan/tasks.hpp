@@ -23,7 +23,7 @@ MeasuredTasks measure_tasks(HeadSource* cases, const std::stop_token& stop);
 
 // Returns whether the model is shown to predict the replayed tokens better than the same tokens
 // where they stand first (paired t test over all pieces, one-sided, 5 %).
-bool replays(const Judged& search, const Judged& check);
+bool replays(const Judged& check, const Judged& confirm);
 
 // Adds what is judged besides the loss of text under the plans of all methods, and what the
 // unchanged model does.

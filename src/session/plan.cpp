@@ -27,7 +27,7 @@ struct PlanPieces {
   std::vector<Document> search, check, confirm;
   Index replayed = 0;  // tokens at the end of each piece that repeat its first
   std::vector<Document> search_cases, check_cases, confirm_cases;
-  std::vector<Document> all_cases;  // of the three, with their controls
+  std::vector<Document> tested_cases;  // of check and confirm, with their controls
   std::vector<std::string> notices;
 };
 
@@ -41,7 +41,7 @@ class PlanSources {
   using Source = std::unique_ptr<HeadSource>;  // null: no documents
   Index replayed_;
   Source search_, check_, confirm_;
-  Source search_cases_, check_cases_, confirm_cases_, all_cases_;
+  Source search_cases_, check_cases_, confirm_cases_, tested_cases_;
 };
 
 // A replay is at most a sixth of a piece, so that the loss of the text before it sees what a window
@@ -74,9 +74,9 @@ Index piece_length(const Input& input, const PlanRequest& request,
   return longest;
 }
 
-std::vector<Document> cut(const PlanRequest& request, const char* option,
-                          const std::vector<Document>& texts, Index length, std::size_t least) {
-  auto pieces = spread_pieces(texts, length, static_cast<std::size_t>(request.pieces));
+std::vector<Document> cut(const char* option, const std::vector<Document>& texts, Index length,
+                          std::size_t least, int most) {
+  auto pieces = spread_pieces(texts, length, static_cast<std::size_t>(most));
   for (const Document& text : texts) {
     if (static_cast<Index>(text.size()) >= length) continue;
     throw BadInputError(fault(option, fmt::format("texts of at least {} tokens", length),
@@ -111,6 +111,18 @@ void replay(std::vector<Document>& pieces, Index tokens) {
   }
 }
 
+// Deals documents of one kind out to search and check, each spread over them. The check, which is
+// measured whole, has at most `checked` and at most half; the search runs one a step.
+void deal(const std::vector<Document>& documents, std::size_t checked,
+          std::vector<Document>& search, std::vector<Document>& check) {
+  const std::size_t count = documents.size();
+  checked = std::min(checked, count / 2);
+  for (std::size_t k = 0; k < count; ++k) {
+    const bool is_check = (k + 1) * checked / count > k * checked / count;
+    (is_check ? check : search).push_back(documents[k]);
+  }
+}
+
 // Returns the length of the pieces.
 Index cut_texts(const Input& input, const PlanRequest& request, PlanPieces& pieces) {
   const auto select = load_whole_documents(input);
@@ -125,11 +137,12 @@ Index cut_texts(const Input& input, const PlanRequest& request, PlanPieces& piec
   require_apart(confirm, kConfirm);
   const Index length = piece_length(input, request, select, confirm);
   pieces.replayed = replayed_tokens(input, request, length);
-  const auto selected = cut(request, searched, select, length - pieces.replayed, 2);
-  for (std::size_t k = 0; k < selected.size(); ++k) {
-    (k % 2 == 1 ? pieces.check : pieces.search).push_back(selected[k]);
-  }
-  pieces.confirm = cut(request, kConfirm, confirm, length - pieces.replayed, 1);
+  const Index read = length - pieces.replayed;
+  const auto texts = static_cast<int>(std::ssize(select));
+  const int for_steps = (request.options.steps + texts - 1) / texts;
+  deal(cut(searched, select, read, 2, request.pieces + for_steps),
+       static_cast<std::size_t>(texts * request.pieces), pieces.search, pieces.check);
+  pieces.confirm = cut(kConfirm, confirm, read, 1, request.pieces);
   for (auto* set : {&pieces.search, &pieces.check, &pieces.confirm}) replay(*set, pieces.replayed);
   return length;
 }
@@ -142,12 +155,31 @@ std::vector<Document> without_controls(const std::vector<Document>& documents) {
   return cases;
 }
 
-// Every second case of a task is for the check.
-void deal_cases(const std::vector<Document>& cases, PlanPieces& pieces) {
-  std::map<std::string, int> dealt;
-  for (const Document& one : cases) {
-    (dealt[one.answer.task]++ % 2 == 1 ? pieces.check_cases : pieces.search_cases).push_back(one);
+void deal_cases(const Cases& cases, int checked, PlanPieces& pieces) {
+  std::map<std::string, std::vector<Document>> of_tasks;
+  for (const Document& one : without_controls(cases.documents)) {
+    of_tasks[one.answer.task].push_back(one);
   }
+  for (const auto& [task, of_task] : of_tasks) {
+    deal(of_task, static_cast<std::size_t>(checked), pieces.search_cases, pieces.check_cases);
+  }
+}
+
+// Returns those of the cases that are in `kept`, with their controls.
+Cases with_controls(const Cases& cases, const std::vector<Document>& kept) {
+  std::set<std::vector<int>> wanted;
+  for (const Document& one : kept) wanted.insert(one.tokens);
+  Cases some;
+  std::map<int, int> places;  // from those of all cases
+  for (int k = 0; k < std::ssize(cases.documents); ++k) {
+    Document one = cases.documents[static_cast<std::size_t>(k)];
+    int& of = one.answer.control_of;
+    if (of < 0 ? !wanted.contains(one.tokens) : !places.contains(of)) continue;
+    if (of >= 0) of = places.at(of);
+    places[k] = static_cast<int>(std::ssize(some.documents));
+    some.documents.push_back(std::move(one));
+  }
+  return some;
 }
 
 std::set<std::string> kinds_of(const std::vector<Document>& cases) {
@@ -185,7 +217,9 @@ void require_other_cases(const std::vector<Document>& select,
 void load_tasks(const Input& input, const PlanRequest& request, Index length, PlanPieces& pieces) {
   Input of_set = input;
   of_set.lengths = {static_cast<int>(length)};
-  const Cases select = load_cases(of_set, request.tasks, request.options.seed);
+  TaskFiles tasks = request.tasks;
+  tasks.cases += request.options.steps;
+  const Cases select = load_cases(of_set, tasks, request.options.seed);
   const Cases confirm =
       load_cases(of_set.with(request.confirm), request.confirm_tasks, request.options.seed + 1);
   if (!select.documents.empty() && confirm.documents.empty()) {
@@ -195,13 +229,13 @@ void load_tasks(const Input& input, const PlanRequest& request, Index length, Pl
   const auto selected = without_controls(select.documents);
   pieces.confirm_cases = without_controls(confirm.documents);
   require_other_cases(selected, pieces.confirm_cases);
-  deal_cases(selected, pieces);
+  deal_cases(select, request.tasks.cases, pieces);
   require_cases(selected, request.options.allow ? 4 : 2, "PlanRequest::tasks",
-                "every second one serves as a check");
+                "some serve as a check");
   require_cases(pieces.confirm_cases, 2, "PlanRequest::confirm_tasks",
                 "one shows nothing of others");
-  append_cases(select, pieces.all_cases);
-  append_cases(confirm, pieces.all_cases);
+  append_cases(with_controls(select, pieces.check_cases), pieces.tested_cases);
+  append_cases(confirm, pieces.tested_cases);
   for (const Cases* one : {&select, &confirm}) {
     pieces.notices.insert(pieces.notices.end(), one->notices.begin(), one->notices.end());
   }
@@ -238,13 +272,13 @@ PlanSources::PlanSources(const Input& input, PlanPieces pieces)
       search_cases_(open_any(input, std::move(pieces.search_cases))),
       check_cases_(open_any(input, std::move(pieces.check_cases))),
       confirm_cases_(open_any(input, std::move(pieces.confirm_cases))),
-      all_cases_(open_any(input, std::move(pieces.all_cases))) {}
+      tested_cases_(open_any(input, std::move(pieces.tested_cases))) {}
 
 PlanTexts PlanSources::texts() const {
   return {{*search_, search_cases_.get(), replayed_},
           {*check_, check_cases_.get(), replayed_},
           {*confirm_, confirm_cases_.get(), replayed_},
-          all_cases_.get()};
+          tested_cases_.get()};
 }
 
 void require_texts(const Input& input, const PlanRequest& request) {
@@ -327,7 +361,7 @@ PlanResults Session::plan(PlanRequest request) {
   const auto formats = plan_formats(request.formats);
   PlanPieces pieces = cut_for_plan(input, request);
   std::vector<std::string> notices = std::move(pieces.notices);
-  const bool has_cases = !pieces.all_cases.empty();
+  const bool has_cases = !pieces.tested_cases.empty();
   const PlanSources sources(input, std::move(pieces));
   const PlanTexts texts = sources.texts();
   HeadSource& confirm = texts.confirm.texts;

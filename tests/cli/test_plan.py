@@ -64,6 +64,20 @@ class Plan(CommandTest):
         self.assertAlmostEqual(sum(changes) / len(changes), change, 9)
         self.assertEqual(plan["measured"]["documents"], len(changes))
 
+    def test_the_check_has_few_pieces_and_steps_have_many(self) -> None:
+        few = ("plan", *self.texts, "--lengths", 32, "--curve", 0.5, "--random-plans", 0, "--quiet", "--steps")
+        count = {}
+        for pieces, steps in ((1, 6), (1, 2), (9, 6)):
+            settings = self.saved(*few, steps, "--pieces", pieces)[0]["settings"]
+            places = [
+                set(zip(text["sha256"], text["first"], strict=True))
+                for text in (settings["select_text"], settings["check_text"])
+            ]
+            self.assertFalse(places[0] & places[1])
+            count[pieces, steps] = tuple(map(len, places))
+        # Two texts: a piece of each to check on, and at least one for each step.
+        self.assertEqual(count, {(1, 6): (6, 2), (1, 2): (2, 2), (9, 6): (9, 9)})
+
     def test_converge_measures_what_a_plan_leaves(self) -> None:
         self.make()
         plan = self.read("out/plan.json")
@@ -165,6 +179,7 @@ class Plan(CommandTest):
 
     def test_refuses_texts_that_show_nothing(self) -> None:
         self.write("short.txt", "1 2 3")
+        self.many_ids("one.txt", 120)
         self.write("empty.txt", "")
         self.refuse(USAGE, "plan", *self.texts, *FEW, says=("no --out", "add --out DIR"))
         self.refuse(BAD_INPUT, "plan", *self.texts, *"--lengths 4096 --out out".split(), says="at most 128")
@@ -175,7 +190,7 @@ class Plan(CommandTest):
             (USAGE, "--tokens a.txt a.txt --confirm c.txt", "--tokens", "nothing in common"),
             (BAD_INPUT, "--tokens a.txt --confirm short.txt", "short.txt", "a longer text"),
             (BAD_INPUT, "--tokens empty.txt --confirm a.txt", "empty.txt"),
-            (BAD_INPUT, "--tokens a.txt --confirm c.txt --pieces 1", "--tokens", "at least 2 pieces"),
+            (BAD_INPUT, "--tokens one.txt --confirm c.txt", "--tokens", "at least 2 pieces"),
             base=("plan", "model", *FEW, "--out", "out"),
         )
 
@@ -203,10 +218,12 @@ class Plan(CommandTest):
             (USAGE, "--search greedy", "--search"),
             (USAGE, "--pattern nonsense", "nonsense"),
             (USAGE, "--pattern window:size=4096", "--pattern", "fewer than 96 keys"),
-            (BAD_INPUT, "--allow 0.5 --pieces 1", "--allow", "at least 2 pieces of text"),
             (USAGE, "--curve 0.001", "--curve", "one key for each head"),
             base=("plan", *self.texts, *FEW, "--out", "out"),
         )
+        few = (*FEW, "--out", "out", "--allow", 0.5)
+        self.many_ids("one.txt", 200)
+        self.refuse(BAD_INPUT, "plan", "model", "--tokens", "one.txt", "--confirm", "c.txt", *few, says=("--allow", "at least 2 pieces of text"))
 
     def test_goes_on_after_an_interruption(self) -> None:
         whole = self.make()

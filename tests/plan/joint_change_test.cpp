@@ -205,8 +205,13 @@ TEST(JointChange, GradientOfGatesIsThatOfTheCost) {
     }
     return cost;
   };
-  const auto gradient = loss.gradient_on_sample(choices, gates, kSample);
-  gradient.each([&](int layer, int head, const std::vector<double>& by) {
+  const auto gradients = loss.gradients_on_sample(choices, {gates, gates, gates}, kSample);
+  ASSERT_EQ(gradients.size(), 3) << "a text and two cases";
+  gradients.front().each([&](int layer, int head, const std::vector<double>&) {
+    std::vector<double> by(choices.size());
+    for (const auto& of_document : gradients) {
+      for (std::size_t c = 0; c < choices.size(); ++c) by[c] += of_document(layer, head)[c];
+    }
     for (std::size_t c = 0; c < choices.size(); ++c) {
       auto more = gates, less = gates;
       more(layer, head)[c] += kStep;
@@ -215,6 +220,13 @@ TEST(JointChange, GradientOfGatesIsThatOfTheCost) {
       EXPECT_NEAR(by[c], slope, 5e-4 * (1 + std::abs(slope))) << layer << "." << head << " " << c;
     }
   });
+  // Each document has its own gates.
+  auto others = gates;
+  others.each([](int, int, std::vector<double>& gate) { gate = {0.2, 0.2, 0.6}; });
+  const auto mixed = loss.gradients_on_sample(choices, {gates, others, gates}, kSample);
+  EXPECT_EQ(mixed[0](1, 0), gradients[0](1, 0));
+  EXPECT_NE(mixed[1](1, 0), gradients[1](1, 0));
+  EXPECT_EQ(mixed[2](1, 0), gradients[2](1, 0));
   // Gates of 1 are a plan.
   gates.each([](int, int, std::vector<double>& gate) { gate = {0, 1, 0}; });
   const PerHead<HeadPlan> plan(info.layers, info.kv_heads, choices[1]);
