@@ -175,11 +175,11 @@ struct PlanRequest {
   PlanOptions options = {};
   Texts confirm = {};  // other texts, on which the plan is measured once
   int length = 0;      // tokens of a piece of text; 0: 1024, or the shortest text's length
-  int pieces = 4;      // maximum number of pieces of each text
+  int pieces = 4;      // maximum number of pieces of each text, beside those of the search
   // Tokens at the end of each piece that repeat its first, to judge copying; 0: none. Pieces of
   // fewer than four times as many have none.
   int replay = 64;
-  // Every second case takes part in the search, the others in the check.
+  // The most cases of each that take part in the check; the others take part in the search.
   TaskFiles tasks = {.cases = 8};
   TaskFiles confirm_tasks = {};           // other task files, on which the plan is measured once
   std::vector<std::string> formats = {};  // additional formats of the plan (plan_format())

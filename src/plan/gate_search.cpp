@@ -19,6 +19,7 @@ namespace {
 constexpr double kRate = 0.15;  // of Adam (Kingma and Ba 2015), with its usual decays
 constexpr double kDecay = 0.9, kSquareDecay = 0.999, kLeastRoot = 1e-8;
 constexpr double kTemperature = 0.5;  // of the gates
+constexpr double kSharpest = 3;       // the factor of preferences in the last draw; 1 in the first
 constexpr int kHalvings = 60;
 
 std::vector<double> softmax_of(std::vector<double> values) {
@@ -51,12 +52,13 @@ GateSearch::GateSearch(const PlanSpace& space, JointChange& loss, const PlanOpti
       last_(units_.size(), std::vector<double>(static_cast<std::size_t>(space.size()))),
       mean_(last_) {}
 
-// The preferences of a unit less the price of what its choices keep.
+// The sharpened preferences of a unit less the price of what its choices keep.
 std::vector<double> GateSearch::priced(const Preferences& of, std::size_t unit,
                                        double price) const {
   std::vector<double> values = of[unit];
   for (int c = 0; c < space_.size(); ++c) {
-    values[static_cast<std::size_t>(c)] -= price * space_.share_of(units_[unit], c);
+    double& value = values[static_cast<std::size_t>(c)];
+    value = sharpness_ * value - price * space_.share_of(units_[unit], c);
   }
   return values;
 }
@@ -133,6 +135,7 @@ void GateSearch::move_to(double share) {
     for (std::vector<double>& of_unit : *zero) std::ranges::fill(of_unit, 0.0);
   }
   for (int step = 1; step <= steps_; ++step, ++taken_) {
+    sharpness_ = 1 + (kSharpest - 1) * step / steps_;
     const Preferences by = gradient(price_of(last_, share));
     for (std::size_t u = 0; u < units_.size(); ++u) {
       for (std::size_t c = 0; c < by[u].size(); ++c) {

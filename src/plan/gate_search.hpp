@@ -51,6 +51,7 @@ class GateSearch {
   std::uint64_t seed_;
   int steps_;
   int taken_ = 0;  // steps of all calls
+  double sharpness_ = 1;
   Parts& progress_;
   Preferences last_, mean_;
 };

@@ -162,10 +162,14 @@ nlohmann::ordered_json JointChange::weights() const {
 }
 
 double JointChange::cost(const Judged& changes) const {
+  const auto lost = [](ByDocument rises) {
+    for (double& rise : rises) rise = std::max(rise, 0.0);
+    return mean(rises);
+  };
   double sum = mean(changes.text);
-  if (!changes.replay.empty()) sum += replay_weight_ * mean(changes.replay);
+  if (!changes.replay.empty()) sum += replay_weight_ * lost(changes.replay);
   for (std::size_t t = 0; t < changes.answers.size(); ++t) {
-    sum += task_weights_[t] * mean(changes.answers[t]);
+    sum += task_weights_[t] * lost(changes.answers[t]);
   }
   return sum;
 }
@@ -346,6 +350,17 @@ std::vector<PerHead<std::vector<double>>> JointChange::gradients_on_sample(
   return gradients;
 }
 
+// The losses of a document without a plan.
+const std::vector<double>& JointChange::own_losses(const Part& part, Index document) {
+  std::vector<double>& losses = own_losses_[{part.is_text, document}];
+  if (losses.empty()) {
+    part.model->intervene({});
+    for (int layer = 0; layer < source().layers; ++layer) run_layer(part, layer, document);
+    losses = part.model->next_tokens(static_cast<int>(document)).losses;
+  }
+  return losses;
+}
+
 // The gradient by the gates of the key-value heads; `set` is the name of all else that it is of.
 PerHead<std::vector<double>> JointChange::gradient(const Part& part, Index document,
                                                    const GatedHeads& gated,
@@ -357,8 +372,19 @@ PerHead<std::vector<double>> JointChange::gradient(const Part& part, Index docum
   const double least = -std::numeric_limits<double>::infinity();
   if (known_.find(key, numbers, least) == nullptr) {
     std::vector<double> sum(static_cast<std::size_t>(numbers));
+    const bool only_text = part.is_text && !judges_replay_;
+    const std::vector<double> own = only_text ? ByDocument() : own_losses(part, document);
     const auto weigh = [&](int, const NextTokens& next) {
-      return weights_in_cost(part, document, std::ssize(next.losses));
+      std::vector<double> weights = weights_in_cost(part, document, std::ssize(next.losses));
+      if (only_text) return weights;
+      const auto from = part.is_text ? weights.end() - replayed_ : weights.begin();
+      double rise = 0;
+      for (auto weight = from; weight != weights.end(); ++weight) {
+        const auto t = static_cast<std::size_t>(weight - weights.begin());
+        rise += *weight * (next.losses[t] - own[t]);
+      }
+      if (rise <= 0) std::fill(from, weights.end(), 0.0);
+      return weights;
     };
     const std::vector<int> one = {static_cast<int>(document)};
     const Gradients found = part.model->gradients(

@@ -7,6 +7,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "headgauge/attention_plan.hpp"
@@ -86,7 +87,7 @@ class JointChange {
   // The weights of the losses beside that of text, whose weight is 1; empty if there are none.
   nlohmann::ordered_json weights() const;
   // Returns what a search lowers: the mean rise of the loss of text, plus the weighted rises of the
-  // replay and of the answers of each task.
+  // replay and of the answers of each task, of which a fall counts as 0.
   double cost(const Judged& changes) const;
 
   // Returns what the model itself has.
@@ -130,6 +131,7 @@ class JointChange {
   void put_text(Index document, const NextTokens& next, Levels& levels);
   // Returns the weight of each loss of a document in cost() of a sample.
   std::vector<double> weights_in_cost(const Part& part, Index document, Index losses) const;
+  const std::vector<double>& own_losses(const Part& part, Index document);
   PerHead<std::vector<double>> gradient(const Part& part, Index document, const GatedHeads& gated,
                                         const std::string& set);
   Judged view(const Levels& levels) const;
@@ -155,6 +157,7 @@ class JointChange {
   Evaluations& known_;
   std::stop_token stop_;
   Levels original_;
+  std::map<std::pair<bool, Index>, std::vector<double>> own_losses_;  // of texts, of cases
   std::vector<std::vector<int>> likeliest_;  // without a plan, by piece; empty: not known yet
   int computed_ = 0;
 };

@@ -122,7 +122,8 @@ std::vector<Option> options_of(PlanRequest& request) {
       {.member = "PlanRequest::pieces",
        .value = &request.pieces,
        .form = "K",
-       .help = "Largest number of pieces of each text, spread over the text (default {})",
+       .help = "Largest number of pieces of each text that are measured whole, spread over the "
+               "text; the search takes one of the others a step (default {})",
        .least = 1}};
   options.push_back(
       {.member = "PlanRequest::replay",
@@ -134,10 +135,10 @@ std::vector<Option> options_of(PlanRequest& request) {
        .least = 0});
   append(options, options_of(request.tasks, "PlanRequest::"));
   find_option(options, "cases").help =
-      "Largest number of cases of each task file, and number of cases of each probe (default {})";
+      "Largest number of cases of each task file or probe that are measured whole; the search takes "
+      "one of the others a step (default {})";
   find_option(options, "tasks").help =
-      "Task files, whose cases plans are judged by too: every second case in the search, the "
-      "others when a plan is chosen";
+      "Task files, whose cases plans are judged by too, in the search and when a plan is chosen";
   options.push_back(
       {.member = "PlanRequest::confirm_tasks",
        .value = &request.confirm_tasks.files,

@@ -27,7 +27,8 @@ class Plan(CommandTest):
         return self.saved("plan", *self.texts, *FEW, "--quiet", *options)[0]
 
     def test_a_plan_is_made_confirmed_and_followed(self) -> None:
-        results, done = self.saved("plan", *self.texts, *FEW, "--curve", 0.25)
+        # With other seeds, equal windows are chosen.
+        results, done = self.saved("plan", *self.texts, *FEW, "--seed", 3, "--steps", 30, "--curve", 0.25)
         self.assertEqual(results["command"], "plan")
         self.assertEqual(results["coords"]["budget"], ["50 %", "25 %"])
         for word in ("random heads", "heaviest keys", "on held-out text", "plan_25.json"):

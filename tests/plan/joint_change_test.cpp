@@ -103,16 +103,23 @@ TEST(JointChange, JudgesReplayAndAnswers) {
       EXPECT_EQ(original.right[t][c] + change.right[t][c], right ? 1 : 0);
     }
   }
-  const double parts =
-      mean(change.text) + mean(change.replay) + mean(change.answers[0]) + mean(change.answers[1]);
-  EXPECT_DOUBLE_EQ(loss.cost(change), parts);
+  const auto lost = [](const ByDocument& rises) {
+    double sum = 0;
+    for (const double rise : rises) sum += std::max(rise, 0.0);
+    return sum / static_cast<double>(rises.size());
+  };
+  EXPECT_TRUE(std::ranges::any_of(change.replay, [](double rise) { return rise < 0; }) ||
+              std::ranges::any_of(change.answers[0], [](double rise) { return rise < 0; }))
+      << "otherwise this shows less";
+  EXPECT_DOUBLE_EQ(loss.cost(change), mean(change.text) + lost(change.replay) +
+                                          lost(change.answers[0]) + lost(change.answers[1]));
 
   loss.judge_only(false, {"second"});
   const Judged less = loss.change(plan);
   EXPECT_TRUE(less.replay.empty());
   ASSERT_EQ(less.answers.size(), 1U);
   EXPECT_EQ(less.answers[0], change.answers[1]);
-  EXPECT_DOUBLE_EQ(loss.cost(less), mean(change.text) + mean(change.answers[1]));
+  EXPECT_DOUBLE_EQ(loss.cost(less), mean(change.text) + lost(change.answers[1]));
 }
 
 // What loses four times as much as the text when little of the context is seen counts a quarter.
@@ -129,7 +136,8 @@ TEST(JointChange, WeighsReplayAndAnswersByWhatIsAtStake) {
     return std::max(mean(rises), JointChange::kLeastStake);
   };
   const Judged change = loss.change(mixed(texts->info()));
-  const auto weighed = [&](const ByDocument& rises, const ByDocument& at_stake) {
+  const auto weighed = [&](ByDocument rises, const ByDocument& at_stake) {
+    for (double& rise : rises) rise = rise > 0 ? rise : 0;
     return stake(lost.text) / stake(at_stake) * mean(rises);
   };
   loss.weigh_by(narrow);
@@ -170,7 +178,8 @@ TEST(JointChange, GradientOfGatesIsThatOfTheCost) {
   std::vector<Document> texts(2), cases;
   for (int d = 0; d < 2; ++d) {
     for (int i = 0; i < 80; ++i) texts[d].tokens.push_back((i % 60) * (i % 60 + d) % 31);
-    cases.push_back(make_case(std::vector<int>(30, 5 + d), std::vector{d, 7},
+    const std::vector<int> prompt(texts[d].tokens.begin() + 3, texts[d].tokens.begin() + 33);
+    cases.push_back(make_case(prompt, std::vector{d, 7},
                               {.task = d == 0 ? "first" : "second"}, "cases"));
   }
   const auto of_texts = grouped(texts), of_cases = grouped(cases);
@@ -187,6 +196,14 @@ TEST(JointChange, GradientOfGatesIsThatOfTheCost) {
   const std::vector<HeadPlan> choices = {{}, {"window:size=6", ""}, {"", "uniform"}};
   PerHead<std::vector<double>> gates(info.layers, info.kv_heads, {0.5, 0.3, 0.2});
   gates(0, 1) = {1, 0, 0};
+  // A fall is none.
+  const auto lost = [](std::span<const double> under, std::span<const double> own) {
+    double sum = 0;
+    for (std::size_t t = 0; t < under.size(); ++t) sum += under[t] - own[t];
+    return std::max(sum / static_cast<double>(under.size()), 0.0);
+  };
+  std::vector<double> own_text;
+  std::vector<std::vector<double>> own_answers;
   const auto cost_under = [&](const PerHead<std::vector<double>>& of_heads) {
     GatedHeads gated{{}, PerHead<std::vector<double>>(info.layers, info.heads)};
     for (const HeadPlan& choice : choices) {
@@ -196,15 +213,24 @@ TEST(JointChange, GradientOfGatesIsThatOfTheCost) {
     gated.gates.each(
         [&](int layer, int head, std::vector<double>& gate) { gate = of_heads(layer, head / 3); });
     const std::vector<double> read = losses_under(*of_texts, gated)[kSample];
-    double cost =
-        mean({read.begin(), read.end() - kReplayed}) +
-        weights["replay"].get<double>() * mean({read.end() - kReplayed + kReplayCue, read.end()});
     const auto answers = losses_under(*of_cases, gated);
+    if (own_text.empty()) {
+      own_text = read;
+      own_answers = answers;
+    }
+    const auto judged = [](const std::vector<double>& losses) {
+      return std::span(losses).last(kReplayed - kReplayCue);
+    };
+    double cost = mean({read.begin(), read.end() - kReplayed}) +
+                  weights["replay"].get<double>() * lost(judged(read), judged(own_text));
     for (std::size_t t = 0; t < answers.size(); ++t) {
-      cost += weights["answers"][loss.tasks()[t]].get<double>() * mean(answers[t]);
+      cost += weights["answers"][loss.tasks()[t]].get<double>() * lost(answers[t], own_answers[t]);
     }
     return cost;
   };
+  auto original = gates;
+  original.each([](int, int, std::vector<double>& gate) { gate = {1, 0, 0}; });
+  const double own_cost = cost_under(original);
   const auto gradients = loss.gradients_on_sample(choices, {gates, gates, gates}, kSample);
   ASSERT_EQ(gradients.size(), 3) << "a text and two cases";
   gradients.front().each([&](int layer, int head, const std::vector<double>&) {
@@ -230,14 +256,14 @@ TEST(JointChange, GradientOfGatesIsThatOfTheCost) {
   // Gates of 1 are a plan.
   gates.each([](int, int, std::vector<double>& gate) { gate = {0, 1, 0}; });
   const PerHead<HeadPlan> plan(info.layers, info.kv_heads, choices[1]);
-  auto original = gates;
-  original.each([](int, int, std::vector<double>& gate) { gate = {1, 0, 0}; });
   const Judged change = loss.change(plan);
-  double cost = change.text[kSample] + weights["replay"].get<double>() * change.replay[kSample];
+  double cost =
+      change.text[kSample] + weights["replay"].get<double>() * std::max(change.replay[kSample], 0.0);
   for (std::size_t t = 0; t < change.answers.size(); ++t) {
-    cost += weights["answers"][loss.tasks()[t]].get<double>() * change.answers[t].front();
+    cost += weights["answers"][loss.tasks()[t]].get<double>() *
+            std::max(change.answers[t].front(), 0.0);
   }
-  EXPECT_NEAR(cost, cost_under(gates) - cost_under(original), 1e-5);
+  EXPECT_NEAR(cost, cost_under(gates) - own_cost, 1e-5);
 }
 
 // The journal has these losses under the key "search 1".
