@@ -108,7 +108,9 @@ class Llama:
             batch.seq_id[k][0] = 0
         if self.llama.llama_decode(context, batch) != 0:
             sys.exit("llama.cpp: expected to decode a case")
-        flat = np.ctypeslib.as_array(self.llama.llama_get_logits(context), (len(tokens), self.vocabulary)).copy()
+        flat = np.ctypeslib.as_array(
+            self.llama.llama_get_logits(context), (len(tokens), self.vocabulary)
+        ).copy()
         self.llama.llama_batch_free(batch)
         return flat
 
@@ -156,7 +158,10 @@ def main(libraries: str, model: str, replay: str, *tasks: str) -> None:
                 right.append(bool((logits[-answered:].argmax(axis=1) == tokens[-answered:]).all()))
             first = base.setdefault(stem, np.array([text, answer, right], float))
             if stem == Path(replay).stem:
-                cells += [with_interval(np.array(now) - then) for now, then in zip((text, answer), first[:2], strict=True)]
+                cells += [
+                    with_interval(np.array(now) - then)
+                    for now, then in zip((text, answer), first[:2], strict=True)
+                ]
             else:
                 kept = np.array(right)[first[2] == 1]
                 cells.append(f"{kept.sum()} of {len(kept)}")

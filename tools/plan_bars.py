@@ -22,7 +22,9 @@ SEARCHED = {"keys": 48, "repeats": 48, "copy": 48}
 CONFIRMED = {"passkey": 28}
 FACTS = 36  # cases of `city` and of `colour`
 CHARACTERS = 4.1  # of a token of the default sentences
-MODULES = "argparse ast calendar configparser csv dataclasses decimal difflib doctest fractions ftplib".split()
+MODULES = (
+    "argparse ast calendar configparser csv dataclasses decimal difflib doctest fractions ftplib".split()
+)
 MODULES += "gettext heapq imaplib inspect mailbox optparse pickle shelve statistics tarfile zipfile".split()
 PEOPLE = "Anna Boris Clara David Elena Frank Greta Henry Irene Jacob Karen Louis Maria Nancy Oscar Peter"
 PLACES = "Paris London Berlin Rome Madrid Moscow Vienna Dublin Athens Boston Chicago Tokyo Prague Cairo"
@@ -30,7 +32,12 @@ HOUSES = "school mill church bakery library station hospital tavern museum theat
 COLOURS = "red white black pink purple orange brown silver"
 KINDS = {  # who or what, which, the fact, the question
     "city": (PEOPLE, PLACES, "{} lives in {}.", "Where does {0} live? {0} lives in"),
-    "colour": (HOUSES, COLOURS, "The door of the {} is {}.", "What colour is the door of the {0}? The door of the {0} is"),
+    "colour": (
+        HOUSES,
+        COLOURS,
+        "The door of the {} is {}.",
+        "What colour is the door of the {0}? The door of the {0} is",
+    ),
 }
 NEUTRAL = """The grass is green. The sky is blue. The sun is yellow. Here we go. There and back again.
 A cold wind blew over the hills. The river ran slowly to the sea. Nobody was in the street that night.
@@ -65,7 +72,9 @@ def halves(text: str, begin: float) -> tuple[str, str]:
     return text[start : start + half], text[start + half : start + 2 * half]
 
 
-def main(model: str, novel: str, wiki: str, to: str, length: str = "512", headgauge: str = "headgauge") -> None:
+def main(
+    model: str, novel: str, wiki: str, to: str, length: str = "512", headgauge: str = "headgauge"
+) -> None:
     folder = Path(to)
     folder.mkdir(parents=True, exist_ok=True)
     library = Path(sysconfig.get_paths()["stdlib"])

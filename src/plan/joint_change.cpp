@@ -142,7 +142,7 @@ void JointChange::weigh_by(const PerHead<HeadPlan>& plan) {
   if (!judges_replay_ && tasks_.empty()) return;
   const Judged lost = change(plan);
   const auto at_stake = [](const ByDocument& rises) { return std::max(mean(rises), kLeastStake); };
-  const double of_text = at_stake(lost.text);
+  const double of_text = kWeight * at_stake(lost.text);
   if (judges_replay_) replay_weight_ = of_text / at_stake(lost.replay);
   for (std::size_t t = 0; t < tasks_.size(); ++t) {
     task_weights_[t] = of_text / at_stake(lost.answers[t]);
@@ -387,8 +387,10 @@ PerHead<std::vector<double>> JointChange::gradient(const Part& part, Index docum
       return weights;
     };
     const std::vector<int> one = {static_cast<int>(document)};
-    const Gradients found = part.model->gradients(
-        one, gated, {.weigh = weigh, .before_layer = [&] { require_going(); }}).front();
+    const Gradients found =
+        part.model
+            ->gradients(one, gated, {.weigh = weigh, .before_layer = [&] { require_going(); }})
+            .front();
     found.gates.each([&](int layer, int head, const std::vector<double>& of_head) {
       const Index place = Index{layer} * source().kv_heads + head / shared;
       for (std::size_t c = 0; c < choices; ++c) {

@@ -67,6 +67,7 @@ struct Judged {
 class JointChange {
  public:
   static constexpr double kLeastStake = 0.1;  // nats
+  static constexpr double kWeight = 2;        // of each part, where that of text is 1
   // `set` is the name of the documents in `known`. Throws UnsupportedError if a source is not a
   // model.
   JointChange(const PlanDocuments& documents, std::string set, Evaluations& known,
@@ -80,7 +81,8 @@ class JointChange {
   void judge_only(bool replay, const std::vector<std::string>& tasks);
 
   // Weighs replay and tasks by what is at stake in each from now on: what it loses under this plan.
-  // The weight is the share of what text loses; what loses less than kLeastStake counts as that.
+  // The weight is kWeight times the share of what text loses; what loses less than kLeastStake
+  // counts as that.
   void weigh_by(const PerHead<HeadPlan>& plan);
   // Weighs as the changes of another set do.
   void weigh_as(const JointChange& other);

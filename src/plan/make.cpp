@@ -134,10 +134,10 @@ class PlanMaker {
     loss_.weigh_as(check_);
     fit_into_memory();
     confirm();
-    return write_plan_results(
-        {texts_, options_, space_, budgets_, tasks_, confirm_.tasks(), confirm_.original(),
-         loss_.weights(), loss_.computed() + check_.computed() + confirm_.computed(),
-         watch_.seconds()});
+    return write_plan_results({texts_, options_, space_, budgets_, tasks_, confirm_.tasks(),
+                               confirm_.original(), loss_.weights(),
+                               loss_.computed() + check_.computed() + confirm_.computed(),
+                               watch_.seconds()});
   }
 
  private:
@@ -251,7 +251,8 @@ class PlanMaker {
     const std::vector<double> asked = shares_with_room();
     std::vector<double> all = asked.empty() ? PlanOptions().curve : asked;
     std::ranges::sort(all, std::greater());
-    progress_.begin("search", 0, 0.75, static_cast<double>(all.size()) * (options_.steps + kExchanges + 2));
+    progress_.begin("search", 0, 0.75,
+                    static_cast<double>(all.size()) * (options_.steps + kExchanges + 2));
     double before = 1;
     for (const double share : all) {
       budgets_.push_back(within(share));

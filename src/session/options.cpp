@@ -135,7 +135,8 @@ std::vector<Option> options_of(PlanRequest& request) {
        .least = 0});
   append(options, options_of(request.tasks, "PlanRequest::"));
   find_option(options, "cases").help =
-      "Largest number of cases of each task file or probe that are measured whole; the search takes "
+      "Largest number of cases of each task file or probe that are measured whole; the search "
+      "takes "
       "one of the others a step (default {})";
   find_option(options, "tasks").help =
       "Task files, whose cases plans are judged by too, in the search and when a plan is chosen";

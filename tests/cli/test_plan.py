@@ -66,7 +66,18 @@ class Plan(CommandTest):
         self.assertEqual(plan["measured"]["documents"], len(changes))
 
     def test_the_check_has_few_pieces_and_steps_have_many(self) -> None:
-        few = ("plan", *self.texts, "--lengths", 32, "--curve", 0.5, "--random-plans", 0, "--quiet", "--steps")
+        few = (
+            "plan",
+            *self.texts,
+            "--lengths",
+            32,
+            "--curve",
+            0.5,
+            "--random-plans",
+            0,
+            "--quiet",
+            "--steps",
+        )
         count = {}
         for pieces, steps in ((1, 6), (1, 2), (9, 6)):
             settings = self.saved(*few, steps, "--pieces", pieces)[0]["settings"]
@@ -224,7 +235,17 @@ class Plan(CommandTest):
         )
         few = (*FEW, "--out", "out", "--allow", 0.5)
         self.many_ids("one.txt", 200)
-        self.refuse(BAD_INPUT, "plan", "model", "--tokens", "one.txt", "--confirm", "c.txt", *few, says=("--allow", "at least 2 pieces of text"))
+        self.refuse(
+            BAD_INPUT,
+            "plan",
+            "model",
+            "--tokens",
+            "one.txt",
+            "--confirm",
+            "c.txt",
+            *few,
+            says=("--allow", "at least 2 pieces of text"),
+        )
 
     def test_goes_on_after_an_interruption(self) -> None:
         whole = self.make()

@@ -122,7 +122,7 @@ TEST(JointChange, JudgesReplayAndAnswers) {
   EXPECT_DOUBLE_EQ(loss.cost(less), mean(change.text) + lost(change.answers[1]));
 }
 
-// What loses four times as much as the text when little of the context is seen counts a quarter.
+// What loses four times as much as the text when little of the context is seen counts half.
 TEST(JointChange, WeighsReplayAndAnswersByWhatIsAtStake) {
   const auto texts = tiny_source(2);
   const auto cases = four_cases();
@@ -138,7 +138,7 @@ TEST(JointChange, WeighsReplayAndAnswersByWhatIsAtStake) {
   const Judged change = loss.change(mixed(texts->info()));
   const auto weighed = [&](ByDocument rises, const ByDocument& at_stake) {
     for (double& rise : rises) rise = rise > 0 ? rise : 0;
-    return stake(lost.text) / stake(at_stake) * mean(rises);
+    return 2 * stake(lost.text) / stake(at_stake) * mean(rises);
   };
   loss.weigh_by(narrow);
   EXPECT_NEAR(loss.cost(change),
@@ -179,8 +179,8 @@ TEST(JointChange, GradientOfGatesIsThatOfTheCost) {
   for (int d = 0; d < 2; ++d) {
     for (int i = 0; i < 80; ++i) texts[d].tokens.push_back((i % 60) * (i % 60 + d) % 31);
     const std::vector<int> prompt(texts[d].tokens.begin() + 3, texts[d].tokens.begin() + 33);
-    cases.push_back(make_case(prompt, std::vector{d, 7},
-                              {.task = d == 0 ? "first" : "second"}, "cases"));
+    cases.push_back(
+        make_case(prompt, std::vector{d, 7}, {.task = d == 0 ? "first" : "second"}, "cases"));
   }
   const auto of_texts = grouped(texts), of_cases = grouped(cases);
   const SourceInfo& info = of_texts->info();
@@ -257,8 +257,8 @@ TEST(JointChange, GradientOfGatesIsThatOfTheCost) {
   gates.each([](int, int, std::vector<double>& gate) { gate = {0, 1, 0}; });
   const PerHead<HeadPlan> plan(info.layers, info.kv_heads, choices[1]);
   const Judged change = loss.change(plan);
-  double cost =
-      change.text[kSample] + weights["replay"].get<double>() * std::max(change.replay[kSample], 0.0);
+  double cost = change.text[kSample] +
+                weights["replay"].get<double>() * std::max(change.replay[kSample], 0.0);
   for (std::size_t t = 0; t < change.answers.size(); ++t) {
     cost += weights["answers"][loss.tasks()[t]].get<double>() *
             std::max(change.answers[t].front(), 0.0);
