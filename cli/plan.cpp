@@ -41,7 +41,7 @@ std::vector<Option> texts_of(PlanCommand& o) {
   std::vector<Option> options = options_of(o.run.input);
   find_option(options, "text").help = "UTF-8 texts on which the plan is searched";
   find_option(options, "text").details =
-      "Every second piece takes no part in the search: it serves to choose among the plans found";
+      "Some pieces take no part in the search: they serve to choose among the plans found";
   return options;
 }
 

@@ -61,9 +61,9 @@ struct PlanDocuments {
 struct PlanTexts {
   PlanDocuments search;   // the search tries its changes on these
   PlanDocuments check;    // these select among the plans that the search found
-  PlanDocuments confirm;  // these are used once, at the end
-  // All cases of the three, with their controls, to test whether the model does the tasks; null:
-  // there are no cases.
+  PlanDocuments confirm;  // plans are measured on these once, at the end
+  // The cases of check and confirm, with their controls, to test whether the model does the tasks;
+  // null: there are no cases.
   HeadSource* cases = nullptr;
 };
 

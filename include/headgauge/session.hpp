@@ -175,11 +175,13 @@ struct PlanRequest {
   PlanOptions options = {};
   Texts confirm = {};  // other texts, on which the plan is measured once
   int length = 0;      // tokens of a piece of text; 0: 1024, or the shortest text's length
-  int pieces = 4;      // maximum number of pieces of each text, beside those of the search
+  // The check has this many pieces for each text, and at most half of all; the search has others,
+  // as many as steps need. Maximum number of pieces of each text of `confirm`.
+  int pieces = 4;
   // Tokens at the end of each piece that repeat its first, to judge copying; 0: none. Pieces of
-  // fewer than four times as many have none.
+  // fewer than six times as many have none.
   int replay = 64;
-  // The most cases of each that take part in the check; the others take part in the search.
+  // The most cases of each task in the check, which has at most half; the search has the others.
   TaskFiles tasks = {.cases = 8};
   TaskFiles confirm_tasks = {};           // other task files, on which the plan is measured once
   std::vector<std::string> formats = {};  // additional formats of the plan (plan_format())

@@ -151,7 +151,10 @@ void JointChange::weigh_by(const PerHead<HeadPlan>& plan) {
 
 void JointChange::weigh_as(const JointChange& other) {
   replay_weight_ = other.replay_weight_;
-  task_weights_ = other.task_weights_;
+  for (std::size_t t = 0; t < tasks_.size(); ++t) {
+    const auto place = std::ranges::find(other.tasks_, tasks_[t]) - other.tasks_.begin();
+    task_weights_[t] = other.task_weights_[static_cast<std::size_t>(place)];
+  }
 }
 
 nlohmann::ordered_json JointChange::weights() const {

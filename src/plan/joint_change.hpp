@@ -84,7 +84,7 @@ class JointChange {
   // The weight is kWeight times the share of what text loses; what loses less than kLeastStake
   // counts as that.
   void weigh_by(const PerHead<HeadPlan>& plan);
-  // Weighs as the changes of another set do.
+  // Weighs as the changes of another set do, which has these tasks, too.
   void weigh_as(const JointChange& other);
   // The weights of the losses beside that of text, whose weight is 1; empty if there are none.
   nlohmann::ordered_json weights() const;
@@ -104,7 +104,7 @@ class JointChange {
       int k);
   // Returns the number of documents of a sample.
   int sampled() const { return 1 + static_cast<int>(std::ssize(tasks_)); }
-  // Returns the number of plans measured, not counting those found in `known`.
+  // Returns the number of plans and gradients measured, not counting those found in `known`.
   int computed() const { return computed_; }
 
  private:

@@ -128,8 +128,8 @@ class PlanMaker {
     progress_.begin("tasks", 0, 0, 1);
     tasks_ = measure_tasks(texts_.cases, stop_);
     replay_ = replays(check_.original(), confirm_.original());
-    loss_.judge_only(replay_, tasks_.done);
     check_.judge_only(replay_, tasks_.done);
+    loss_.judge_only(replay_, check_.tasks());
     check_.weigh_by(stakes());
     loss_.weigh_as(check_);
     fit_into_memory();

@@ -122,8 +122,10 @@ std::vector<Option> options_of(PlanRequest& request) {
       {.member = "PlanRequest::pieces",
        .value = &request.pieces,
        .form = "K",
-       .help = "Largest number of pieces of each text that are measured whole, spread over the "
-               "text; the search takes one of the others a step (default {})",
+       .help = "Pieces of text in the check, for each text of the search, and the largest number "
+               "of pieces of each text that confirms (default {})",
+       .details = "The check has at most half of the pieces of the search; the search has others, "
+                  "one a step",
        .least = 1}};
   options.push_back(
       {.member = "PlanRequest::replay",
@@ -135,9 +137,8 @@ std::vector<Option> options_of(PlanRequest& request) {
        .least = 0});
   append(options, options_of(request.tasks, "PlanRequest::"));
   find_option(options, "cases").help =
-      "Largest number of cases of each task file or probe that are measured whole; the search "
-      "takes "
-      "one of the others a step (default {})";
+      "Largest number of cases of each task in the check, which has at most half of them; the "
+      "search has the others, one a step (default {})";
   find_option(options, "tasks").help =
       "Task files, whose cases plans are judged by too, in the search and when a plan is chosen";
   options.push_back(

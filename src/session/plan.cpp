@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -75,8 +76,8 @@ Index piece_length(const Input& input, const PlanRequest& request,
 }
 
 std::vector<Document> cut(const char* option, const std::vector<Document>& texts, Index length,
-                          std::size_t least, int most) {
-  auto pieces = spread_pieces(texts, length, static_cast<std::size_t>(most));
+                          std::size_t least, std::size_t most) {
+  auto pieces = spread_pieces(texts, length, most);
   for (const Document& text : texts) {
     if (static_cast<Index>(text.size()) >= length) continue;
     throw BadInputError(fault(option, fmt::format("texts of at least {} tokens", length),
@@ -86,8 +87,7 @@ std::vector<Document> cut(const char* option, const std::vector<Document>& texts
   if (pieces.size() >= least && length >= 2) return pieces;
   throw BadInputError(fault(
       option, fmt::format("at least {} pieces of {} tokens", least, std::max<Index>(length, 2)),
-      std::to_string(pieces.size()),
-      "give more text, a smaller PlanRequest::length or more PlanRequest::pieces"));
+      std::to_string(pieces.size()), "give more text, or a smaller PlanRequest::length"));
 }
 
 // Returns the number of tokens that are replayed in pieces of a length.
@@ -138,11 +138,12 @@ Index cut_texts(const Input& input, const PlanRequest& request, PlanPieces& piec
   const Index length = piece_length(input, request, select, confirm);
   pieces.replayed = replayed_tokens(input, request, length);
   const Index read = length - pieces.replayed;
-  const auto texts = static_cast<int>(std::ssize(select));
-  const int for_steps = (request.options.steps + texts - 1) / texts;
-  deal(cut(searched, select, read, 2, request.pieces + for_steps),
-       static_cast<std::size_t>(texts * request.pieces), pieces.search, pieces.check);
-  pieces.confirm = cut(kConfirm, confirm, read, 1, request.pieces);
+  const std::size_t of_each = static_cast<std::size_t>(request.pieces), texts = select.size();
+  const std::size_t for_steps =
+      (static_cast<std::size_t>(request.options.steps) + texts - 1) / texts;
+  deal(cut(searched, select, read, 2, of_each + for_steps), texts * of_each, pieces.search,
+       pieces.check);
+  pieces.confirm = cut(kConfirm, confirm, read, 1, of_each);
   for (auto* set : {&pieces.search, &pieces.check, &pieces.confirm}) replay(*set, pieces.replayed);
   return length;
 }
@@ -167,14 +168,14 @@ void deal_cases(const Cases& cases, int checked, PlanPieces& pieces) {
 
 // Returns those of the cases that are in `kept`, with their controls.
 Cases with_controls(const Cases& cases, const std::vector<Document>& kept) {
-  std::set<std::vector<int>> wanted;
-  for (const Document& one : kept) wanted.insert(one.tokens);
+  std::set<std::pair<std::string, std::vector<int>>> wanted;
+  for (const Document& one : kept) wanted.insert({one.answer.task, one.tokens});
   Cases some;
   std::map<int, int> places;  // from those of all cases
   for (int k = 0; k < std::ssize(cases.documents); ++k) {
     Document one = cases.documents[static_cast<std::size_t>(k)];
     int& of = one.answer.control_of;
-    if (of < 0 ? !wanted.contains(one.tokens) : !places.contains(of)) continue;
+    if (of < 0 ? !wanted.contains({one.answer.task, one.tokens}) : !places.contains(of)) continue;
     if (of >= 0) of = places.at(of);
     places[k] = static_cast<int>(std::ssize(some.documents));
     some.documents.push_back(std::move(one));
@@ -217,8 +218,10 @@ void require_other_cases(const std::vector<Document>& select,
 void load_tasks(const Input& input, const PlanRequest& request, Index length, PlanPieces& pieces) {
   Input of_set = input;
   of_set.lengths = {static_cast<int>(length)};
+  const int checked = request.tasks.cases > 0 ? request.tasks.cases : PlanRequest().tasks.cases;
   TaskFiles tasks = request.tasks;
-  tasks.cases += request.options.steps;
+  tasks.cases = static_cast<int>(
+      std::min<Index>(Index{checked} + request.options.steps, std::numeric_limits<int>::max()));
   const Cases select = load_cases(of_set, tasks, request.options.seed);
   const Cases confirm =
       load_cases(of_set.with(request.confirm), request.confirm_tasks, request.options.seed + 1);
@@ -229,7 +232,7 @@ void load_tasks(const Input& input, const PlanRequest& request, Index length, Pl
   const auto selected = without_controls(select.documents);
   pieces.confirm_cases = without_controls(confirm.documents);
   require_other_cases(selected, pieces.confirm_cases);
-  deal_cases(select, request.tasks.cases, pieces);
+  deal_cases(select, checked, pieces);
   require_cases(selected, request.options.allow ? 4 : 2, "PlanRequest::tasks",
                 "some serve as a check");
   require_cases(pieces.confirm_cases, 2, "PlanRequest::confirm_tasks",
@@ -290,7 +293,8 @@ void require_texts(const Input& input, const PlanRequest& request) {
   }
 }
 
-// Describes what measured losses depend on. The options of the search are no part of it.
+// Describes what measured losses depend on. The options of the search are no part of it, but its
+// texts are, which are more for more steps.
 Results described(const PlanTexts& texts) {
   Results all = described(texts.search.texts);
   const auto without_names = [](TextRecord text) {

@@ -63,6 +63,11 @@ class PlanAnswers(CommandTest):
         one = results["metrics"]["answer_loss_change"]["values"][1][0]
         self.assertAlmostEqual(one, change["values"][0][0][1], 9)
 
+    def test_the_check_has_cases_by_default(self) -> None:
+        self.succeed(*self.words, "--quiet", "--cases", "auto")
+        results = validate(self.folder / "out/results.json")
+        self.assertEqual(list(results["settings"]["weights"]["answers"]), ["said"])
+
     def test_a_task_that_was_searched_on_is_named(self) -> None:
         self.tasks("same.jsonl", "said", likeliest(self, "model", [60] * 16, seed=5))
         done = self.succeed(*self.texts, "--tasks", "search.jsonl", "--confirm-tasks", "same.jsonl")
