@@ -21,7 +21,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.reference.inference import p_of_t
+from tests.reference.dispersion import student
 
 TYPES = {"f16": (1, 16.0), "q8_0": (8, 8.5), "q4_0": (2, 4.5)}  # of ggml: its number, and bits a value
 CACHES = [("f16", "f16"), ("q8_0", "q8_0"), ("q8_0", "q4_0"), ("q4_0", "q4_0")]  # keys, values
@@ -128,11 +128,7 @@ def cases_of(llama: Llama, path: str) -> list[tuple[list[int], int]]:
 
 
 def with_interval(values: np.ndarray) -> str:
-    low, high = 0.0, 1e3
-    while high - low > 1e-9:
-        middle = (low + high) / 2
-        low, high = (middle, high) if p_of_t(middle, len(values) - 1) > 0.05 else (low, middle)
-    half = high * values.std(ddof=1) / len(values) ** 0.5
+    half = student(len(values) - 1) * values.std(ddof=1) / len(values) ** 0.5
     return f"{values.mean():+.3f} ({values.mean() - half:+.3f} to {values.mean() + half:+.3f})"
 
 

@@ -45,10 +45,7 @@ The old clock in the hall struck nine. Somewhere a door was closed. The snow lay
 They had bread and cheese for supper. The train was late again. Leaves fell from the tall trees.
 A dog barked behind the house. The ship left the harbour at dawn. It had rained since the morning.
 The lamp on the table gave little light. Two birds sat on the fence. The road went up to the village."""
-
-
-def sentences() -> list[str]:
-    return [f"{one.strip()}." for one in NEUTRAL.replace("\n", " ").split(".") if one.strip()]
+SENTENCES = [f"{one.strip()}." for one in NEUTRAL.replace("\n", " ").split(".") if one.strip()]
 
 
 def fact_case(kind: str, number: int, length: int) -> dict[str, str]:
@@ -58,7 +55,7 @@ def fact_case(kind: str, number: int, length: int) -> dict[str, str]:
     (asked, other), (value, elsewhere) = draw.sample(things.split(), 2), draw.sample(values.split(), 2)
     lines: list[str] = []
     while sum(map(len, lines)) < CHARACTERS * (length - 40):
-        lines.append(draw.choice(sentences()))
+        lines.append(draw.choice(SENTENCES))
     depth = (0.05 + 0.8 * (number * 0.618 % 1)) * len(lines)
     source = fact.format(asked, value)
     lines.insert(int(depth), source)

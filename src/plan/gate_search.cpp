@@ -19,7 +19,7 @@ namespace {
 constexpr double kRate = 0.15;  // of Adam (Kingma and Ba 2015), with its usual decays
 constexpr double kDecay = 0.9, kSquareDecay = 0.999, kLeastRoot = 1e-8;
 constexpr double kTemperature = 0.5;  // of the gates
-constexpr double kSharpest = 3;       // the factor of preferences in the last draw; 1 in the first
+constexpr double kSharpest = 3;       // the factor of preferences, which rises from 1 to this
 constexpr int kHalvings = 60;
 
 std::vector<double> softmax_of(std::vector<double> values) {
@@ -95,8 +95,8 @@ GateSearch::Preferences GateSearch::draw_gates(double price, int document) const
   return gates;
 }
 
-// The gradient of the cost on a sample by the preferences. Each document draws gates of its own:
-// for the same time, the noise of the draws is that of more of them.
+// The gradient of the cost on a sample by the preferences. Each document draws gates of its own, so
+// that a step averages over as many draws as it has documents.
 GateSearch::Preferences GateSearch::gradient(double price) {
   const std::vector<HeadPlan>& choices = space_.choices();
   std::vector<double> own(choices.size());

@@ -297,7 +297,7 @@ class PlanMaker {
     progress_.begin("confirm", 0.75, 1,
                     static_cast<double>(budgets_.size()) * confirmed_losses(options_.random_plans));
     confirm_.judge_only(replay_, tasks_.done);
-    confirm_.weigh_by(stakes());
+    if (options_.random_plans > 0) confirm_.weigh_by(stakes());  // only these compare by the cost
     for (BudgetResult& budget : budgets_) {
       confirm_budget(budget, space_, confirm_, options_.random_plans, options_.seed,
                      [&](const std::string& what) { progress_.step(what); });

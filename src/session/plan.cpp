@@ -156,11 +156,9 @@ std::vector<Document> without_controls(const std::vector<Document>& documents) {
   return cases;
 }
 
-void deal_cases(const Cases& cases, int checked, PlanPieces& pieces) {
+void deal_cases(const std::vector<Document>& cases, int checked, PlanPieces& pieces) {
   std::map<std::string, std::vector<Document>> of_tasks;
-  for (const Document& one : without_controls(cases.documents)) {
-    of_tasks[one.answer.task].push_back(one);
-  }
+  for (const Document& one : cases) of_tasks[one.answer.task].push_back(one);
   for (const auto& [task, of_task] : of_tasks) {
     deal(of_task, static_cast<std::size_t>(checked), pieces.search_cases, pieces.check_cases);
   }
@@ -232,7 +230,7 @@ void load_tasks(const Input& input, const PlanRequest& request, Index length, Pl
   const auto selected = without_controls(select.documents);
   pieces.confirm_cases = without_controls(confirm.documents);
   require_other_cases(selected, pieces.confirm_cases);
-  deal_cases(select, checked, pieces);
+  deal_cases(selected, checked, pieces);
   require_cases(selected, request.options.allow ? 4 : 2, "PlanRequest::tasks",
                 "some serve as a check");
   require_cases(pieces.confirm_cases, 2, "PlanRequest::confirm_tasks",

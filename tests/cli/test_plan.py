@@ -27,7 +27,7 @@ class Plan(CommandTest):
         return self.saved("plan", *self.texts, *FEW, "--quiet", *options)[0]
 
     def test_a_plan_is_made_confirmed_and_followed(self) -> None:
-        # With other seeds, equal windows are chosen.
+        # Most other seeds choose equal windows.
         results, done = self.saved("plan", *self.texts, *FEW, "--seed", 3, "--steps", 30, "--curve", 0.25)
         self.assertEqual(results["command"], "plan")
         self.assertEqual(results["coords"]["budget"], ["50 %", "25 %"])
