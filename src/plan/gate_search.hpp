@@ -33,11 +33,12 @@ class GateSearch {
   // the least clear first.
   std::vector<Ban> unclear(double share) const;
   static constexpr double kClear = 0.9;
-
- private:
   // A number for each unit and choice.
   using Preferences = std::vector<std::vector<double>>;
+  // Returns the mean over the second half of the steps.
+  const Preferences& preferences() const { return mean_; }
 
+ private:
   std::vector<double> priced(const Preferences& of, std::size_t unit, double price) const;
   double price_of(const Preferences& preferences, double share) const;
   Preferences draw_gates(double price, int document) const;

@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <string>
 
+#include "base/random.hpp"
 #include "plan/rivals.hpp"
 #include "plan/tiny_plan.hpp"
 
@@ -114,6 +116,103 @@ TEST(GateSearch, TakesNoChoiceThatIsBanned) {
     const HeadGroup& head = units[unit];
     EXPECT_EQ(before(head.layer, head.heads.front()), choice);
     EXPECT_NE(after(head.layer, head.heads.front()), choice);
+  }
+}
+
+// The steps of docs/mathematics.md 7f, written again.
+GateSearch::Preferences after_steps(const PlanSpace& space, JointChange& loss, int steps,
+                                    double share, std::uint64_t seed) {
+  constexpr double kTemperature = 0.5, kRate = 0.15;
+  const auto units = space.units();
+  const int choices = space.size();
+  using Numbers = GateSearch::Preferences;
+  const Numbers zero(units.size(), std::vector<double>(static_cast<std::size_t>(choices)));
+  Numbers t = zero, m = zero, v = zero, mean = zero;
+  const auto softmax = [](std::vector<double> x) {
+    double sum = 0;
+    for (double& one : x) sum += one = std::exp(one);
+    for (double& one : x) one /= sum;
+    return x;
+  };
+  for (int step = 1; step <= steps; ++step) {
+    const double sharpness = 1 + 2.0 * step / steps;
+    const auto priced = [&](std::size_t u, double price) {
+      std::vector<double> x = t[u];
+      for (int c = 0; c < choices; ++c)
+        x[c] = sharpness * x[c] - price * space.share_of(units[u], c);
+      return x;
+    };
+    double low = 0, high = 1e5;
+    for (int i = 0; i < 200; ++i) {
+      const double price = (low + high) / 2;
+      double kept = 0;
+      for (std::size_t u = 0; u < units.size(); ++u) {
+        const auto chances = softmax(priced(u, price));
+        for (int c = 0; c < choices; ++c) kept += chances[c] * space.share_of(units[u], c);
+      }
+      (kept > share ? low : high) = price;
+    }
+    std::vector<Numbers> drawn;
+    std::vector<PerHead<std::vector<double>>> gates;
+    for (int d = 0; d < loss.sampled(); ++d) {
+      Numbers& of_document = drawn.emplace_back();
+      auto& of_heads = gates.emplace_back(space.layers(), space.heads());
+      for (std::size_t u = 0; u < units.size(); ++u) {
+        const RandomStream random(seed, RandomDomain::gates,
+                                  static_cast<std::uint32_t>((step - 1) * loss.sampled() + d),
+                                  static_cast<std::uint32_t>(u));
+        std::vector<double> x = priced(u, high);
+        for (int c = 0; c < choices; ++c) {
+          const double uniform = random.uniforms(static_cast<std::uint32_t>(c))[0];
+          x[c] = (x[c] - std::log(-std::log(uniform))) / kTemperature;
+        }
+        of_document.push_back(softmax(x));
+        of_heads(units[u].layer, units[u].heads.front()) = of_document.back();
+      }
+    }
+    const auto by_gates = loss.gradients_on_sample(space.choices(), gates, step - 1);
+    for (std::size_t u = 0; u < units.size(); ++u) {
+      for (int c = 0; c < choices; ++c) {
+        double by = 0;
+        for (std::size_t d = 0; d < gates.size(); ++d) {
+          const auto& of_head = by_gates[d](units[u].layer, units[u].heads.front());
+          const auto& w = drawn[d][u];
+          for (int e = 0; e < choices; ++e) {
+            by += of_head[e] * w[e] * ((c == e ? 1 : 0) - w[c]) / kTemperature;
+          }
+        }
+        m[u][c] = 0.9 * m[u][c] + 0.1 * by;
+        v[u][c] = 0.999 * v[u][c] + 0.001 * by * by;
+        t[u][c] -= kRate * (m[u][c] / (1 - std::pow(0.9, step))) /
+                   (std::sqrt(v[u][c] / (1 - std::pow(0.999, step))) + 1e-8);
+        if (2 * step > steps) mean[u][c] += t[u][c] / (steps - steps / 2);
+      }
+    }
+  }
+  return mean;
+}
+
+TEST(GateSearch, IsTheSearchOfTheDocs) {
+  constexpr double kShare = 0.4;
+  const auto texts = testing::tiny_source(3);
+  const auto cases = testing::tiny_model(
+      {make_case(testing::made_ids(30, 4, 1), std::vector{3, 7}, {.task = "one"}, "cases"),
+       make_case(testing::made_ids(30, 5, 2), std::vector{9, 2}, {.task = "other"}, "cases")});
+  Evaluations known;
+  JointChange loss({*texts, cases.get(), 0}, "search", known, {});
+  const PlanSpace space(texts->info(), 96, {{"sinks:sinks=2,window=22", ""}, {"", "uniform"}},
+                        false);
+  PlanOptions options;
+  options.steps = 5;
+  options.seed = 3;
+  Parts parts(nullptr);
+  GateSearch search(space, loss, options, parts);
+  search.move_to(kShare);
+  const auto expected = after_steps(space, loss, options.steps, kShare, options.seed);
+  for (std::size_t u = 0; u < expected.size(); ++u) {
+    for (std::size_t c = 0; c < expected[u].size(); ++c) {
+      EXPECT_NEAR(search.preferences()[u][c], expected[u][c], 1e-7) << u << " " << c;
+    }
   }
 }
 

@@ -152,6 +152,50 @@ TEST(JointChange, WeighsReplayAndAnswersByWhatIsAtStake) {
               1e-12);
 }
 
+TEST(JointChange, WeighsAsAnotherSetThatHasTheTasksInAnotherOrder) {
+  const auto texts = tiny_source(2), others = tiny_source(2, 5);
+  const auto cases = four_cases();
+  const auto turned = testing::tiny_model(
+      {make_case(std::vector<int>(30, 9), std::vector{1, 7}, {.task = "second"}, "cases"),
+       make_case(std::vector<int>(30, 8), std::vector{2, 7}, {.task = "first"}, "cases")});
+  Evaluations known;
+  JointChange check({*texts, cases.get(), 20}, "check", known, {});
+  JointChange search({*others, turned.get(), 20}, "search", known, {});
+  ASSERT_NE(search.tasks(), check.tasks());
+  const SourceInfo& info = texts->info();
+  check.weigh_by({info.layers, info.kv_heads, {"window:size=1", ""}});
+  const auto weights = check.weights();
+  ASSERT_NE(weights["answers"]["first"], weights["answers"]["second"]);
+  search.weigh_as(check);
+  EXPECT_EQ(search.weights()["replay"], weights["replay"]);
+  for (const std::string& task : check.tasks()) {
+    EXPECT_EQ(search.weights()["answers"][task], weights["answers"][task]) << task;
+  }
+}
+
+// Samples visit each text once in a round, and the second is far from the first.
+TEST(JointChange, SamplesStepThroughTheTexts) {
+  constexpr int kTexts = 5, kSecond = 3;
+  const auto texts = tiny_source(kTexts);
+  Evaluations known, of_one;
+  JointChange loss(*texts, "search", known, {});
+  const std::vector<HeadPlan> choices = {{}, {"window:size=6", ""}};
+  const SourceInfo& info = texts->info();
+  const PerHead<std::vector<double>> gates(info.layers, info.kv_heads, {0.5, 0.5});
+  std::vector<std::vector<double>> found;
+  for (int k = 0; k <= kTexts; ++k) {
+    found.push_back(loss.gradients_on_sample(choices, {gates}, k).front()(1, 0));
+    if (k == kTexts) break;
+    EXPECT_EQ(std::ranges::count(found, found.back()), 1) << k;
+  }
+  EXPECT_EQ(found.back(), found.front());
+  std::vector<Document> second(1);
+  second.front().tokens = testing::made_ids(96, 3 + kSecond, kSecond);
+  const auto alone = testing::tiny_model(second);
+  JointChange loss_of_one(*alone, "search", of_one, {});
+  EXPECT_EQ(loss_of_one.gradients_on_sample(choices, {gates}, 0).front()(1, 0), found[1]);
+}
+
 // Documents of a model whose key-value heads have three query heads each.
 std::unique_ptr<ModelSource> grouped(std::vector<Document> documents) {
   return testing::open_model(std::move(documents), {.threads = 1},

@@ -10,6 +10,8 @@
 #include "faults.hpp"
 #include "headgauge/compare.hpp"
 #include "headgauge/headgauge.hpp"
+#include "plan/joint_change.hpp"
+#include "plan/rivals.hpp"
 #include "plan/tiny_plan.hpp"
 #include "results/mean_of.hpp"
 #include "statistics/student.hpp"
@@ -310,6 +312,38 @@ TEST(MakePlan, ComparesWithRivalsByTextAndByReplay) {
     const std::vector<double> expected = step_up(p);
     for (std::size_t i = 0; i < p.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-12);
   }
+}
+
+// What the check has at stake weighs the parts, and a task that it lacks is left out.
+TEST(MakePlan, WeighsByTheCheck) {
+  const Sources sources;
+  auto searched = done_cases(1, false);
+  for (std::size_t c = 4; c < 8; ++c) searched[c].answer.task = "lacking";
+  std::ranges::reverse(searched);
+  auto tested = done_cases(2, true);
+  for (Document& one : done_cases(1, true)) {
+    const auto first = static_cast<int>(done_cases(2, true).size());
+    if (one.answer.control_of >= 0) one.answer.control_of += first;
+    one.answer.task = "lacking";
+    tested.push_back(one);
+  }
+  const auto search = testing::tiny_model(searched);
+  const auto check = testing::tiny_model(done_cases(1, false));
+  const auto confirm = testing::tiny_model(done_cases(2, false));
+  const auto all = testing::tiny_model(tested);
+  const PlanTexts texts{{*sources.search, search.get()},
+                        {*sources.check, check.get()},
+                        {*sources.confirm, confirm.get()},
+                        all.get()};
+  PlanOptions options = small_options();
+  options.steps = 2;
+  const auto weights = make_plan(texts, options).results.settings["weights"];
+  Evaluations known;
+  JointChange of_check({*sources.check, check.get()}, "check", known, {});
+  const PlanSpace space(sources.check->info(), 96, {}, false);
+  of_check.weigh_by(equal_windows(space, 0.125));
+  EXPECT_NE(weights["answers"]["done"], 1.0);
+  EXPECT_EQ(weights.dump(), of_check.weights().dump());
 }
 
 TEST(MakePlan, SaysWhatCompareMeasuresOfAnswers) {
