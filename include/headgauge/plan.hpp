@@ -36,7 +36,7 @@ struct PlanOptions {
   std::vector<std::string> normalizers;
   // All key-value heads of a layer are changed alike, for engines that cannot tell them apart.
   bool whole_layers = false;
-  int steps = 100;        // of the search, for each share of the cache
+  int steps = 200;        // of the search, for each share of the cache
   int random_plans = 20;  // random assignments of the plan's entries to other heads
   int threads = 0;
   std::uint64_t seed = 0;

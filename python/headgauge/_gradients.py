@@ -48,6 +48,8 @@ class GatedPass(LayerCounter):
 
     def gradient(self, logits: torch.Tensor, ids: list[int], weights: Sequence[float]) -> Any:
         """Returns, by layer, head and choice, that of the sum of weight times loss of the tokens after the first."""
+        if not any(weights):
+            return torch.zeros_like(self.gates).tolist()
         following = torch.tensor(ids[1 : logits.shape[0]], device=logits.device)
         losses = torch.nn.functional.cross_entropy(logits[:-1].float(), following, reduction="none")
         total = (losses * torch.tensor(weights, device=losses.device, dtype=losses.dtype)).sum()

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "heads/scores.hpp"
@@ -215,6 +216,7 @@ NextTokens reverse_next_tokens(MatrixView<const float> hidden, const TensorView&
   const std::vector<double> weights = weigh(next);
   const Index width = hidden.cols();
   for (Index r = 0; r < by_hidden.rows(); ++r) std::ranges::fill(by_hidden.row(r), 0.0f);
+  if (!std::ranges::any_of(weights, std::identity())) return next;
   BlockScratch scratch;
   PackedMatrix rows_of_chunk;
   const auto reverse_chunk = [&](Index first, const PackedMatrix& packed,

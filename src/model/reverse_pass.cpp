@@ -1,5 +1,8 @@
 #include "model/reverse_pass.hpp"
 
+#include <algorithm>
+#include <functional>
+#include <span>
 #include <utility>
 
 #include "model/next_token.hpp"
@@ -68,10 +71,16 @@ std::vector<Gradients> ReversePass::run(std::vector<Text> texts, const GatedHead
     }
   }
   std::vector<Gradients> found(texts.size());
+  bool any = what.by_residual;
   for (std::size_t t = 0; t < texts.size(); ++t) {
-    found[t].next = reverse_loss(texts[t], texts[t].residual);
-    found[t].gates = PerHead<std::vector<double>>(info.layers, info.heads);
+    Matrix<float>& gradient = texts[t].residual;
+    found[t].next = reverse_loss(texts[t], gradient);
+    found[t].gates = {info.layers, info.heads, std::vector(heads.choices.size(), 0.0)};
+    const std::span<const float> all(gradient.data(),
+                                     static_cast<std::size_t>(gradient.rows() * gradient.cols()));
+    any = any || std::ranges::any_of(all, std::identity());
   }
+  if (!any) return found;
   for (int layer = info.layers - 1; layer >= 0; --layer) {
     model_.load(layer, pool_, Loaded::reverse);
     for (std::size_t t = 0; t < texts.size(); ++t) {

@@ -184,15 +184,16 @@ Index JointChange::numbers() const {
 JointChange::Documents JointChange::sample(int k) const {
   // Strides near the golden ratio visit all parts of a list early, as pieces of one text succeed
   // each other in it.
-  const auto visited = [&](const std::vector<Index>& of) {
+  const auto visited = [](const std::vector<Index>& of, int k) {
     const auto count = std::ssize(of);
     auto stride = std::max<Index>(1, std::llround(std::numbers::phi_v<double> * count) - count);
     while (std::gcd(stride, count) != 1) ++stride;
     return of[static_cast<std::size_t>(k * stride % count)];
   };
-  Documents documents{.texts = {visited(judged_.texts)}, .cases = {}};
-  for (const std::vector<Index>& of_task : judged_.cases) {
-    documents.cases.push_back({visited(of_task)});
+  Documents documents{.texts = {visited(judged_.texts, k)}, .cases = {}};
+  if (const int tasks = static_cast<int>(std::ssize(judged_.cases)); tasks > 0) {
+    const auto& of_task = judged_.cases[static_cast<std::size_t>(k % tasks)];
+    documents.cases.push_back({visited(of_task, k / tasks)});
   }
   return documents;
 }
@@ -316,8 +317,10 @@ std::vector<double> JointChange::weights_in_cost(const Part& part, Index documen
   if (!part.is_text) {
     const auto has = [&](const auto& cases) { return std::ranges::count(cases, document) > 0; };
     const auto task = std::ranges::find_if(judged_.cases, has) - judged_.cases.begin();
-    return std::vector(count,
-                       task_weights_[static_cast<std::size_t>(task)] / static_cast<double>(count));
+    // A sample has a case of one task, which stands for all.
+    const double weight =
+        task_weights_[static_cast<std::size_t>(task)] * static_cast<double>(tasks_.size());
+    return std::vector(count, weight / static_cast<double>(count));
   }
   const Index read = losses - replayed_, judged = replayed_ - kReplayCue;
   std::vector<double> weights(count, 1 / static_cast<double>(read));
@@ -356,12 +359,17 @@ std::vector<PerHead<std::vector<double>>> JointChange::gradients_on_sample(
 // The losses of a document without a plan.
 const std::vector<double>& JointChange::own_losses(const Part& part, Index document) {
   std::vector<double>& losses = own_losses_[{part.is_text, document}];
-  if (losses.empty()) {
-    part.model->intervene({});
-    for (int layer = 0; layer < source().layers; ++layer) run_layer(part, layer, document);
-    losses = part.model->next_tokens(static_cast<int>(document)).losses;
-  }
-  return losses;
+  if (!losses.empty()) return losses;
+  const GatedHeads own{{{}}, {source().layers, source().heads, std::vector{1.0}}};
+  const auto no_way_back = [](int, const NextTokens& next) {
+    return std::vector(next.losses.size(), 0.0);
+  };
+  const std::vector<int> one = {static_cast<int>(document)};
+  return losses = part.model
+                      ->gradients(one, own,
+                                  {.weigh = no_way_back, .before_layer = [&] { require_going(); }})
+                      .front()
+                      .next.losses;
 }
 
 // The gradient by the gates of the key-value heads; `set` is the name of all else that it is of.
@@ -380,13 +388,10 @@ PerHead<std::vector<double>> JointChange::gradient(const Part& part, Index docum
     const auto weigh = [&](int, const NextTokens& next) {
       std::vector<double> weights = weights_in_cost(part, document, std::ssize(next.losses));
       if (only_text) return weights;
-      const auto from = part.is_text ? weights.end() - replayed_ : weights.begin();
-      double rise = 0;
-      for (auto weight = from; weight != weights.end(); ++weight) {
-        const auto t = static_cast<std::size_t>(weight - weights.begin());
-        rise += *weight * (next.losses[t] - own[t]);
+      std::size_t t = part.is_text ? weights.size() - static_cast<std::size_t>(replayed_) : 0;
+      for (; t < weights.size(); ++t) {
+        if (next.losses[t] <= own[t]) weights[t] = 0;
       }
-      if (rise <= 0) std::fill(from, weights.end(), 0.0);
       return weights;
     };
     const std::vector<int> one = {static_cast<int>(document)};

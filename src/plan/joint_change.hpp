@@ -97,13 +97,14 @@ class JointChange {
   // Returns the losses under a plan minus the model's own.
   Judged change(const PerHead<HeadPlan>& plan);
   // Returns the gradients of cost() by gates that mix the outputs of each head's choices, by
-  // key-value head and choice, on each document of a sample: one piece of text and one case of each
-  // task. Each document has gates of its own. Samples visit the documents round and round.
+  // key-value head and choice, on each document of a sample: one piece of text and one case, of the
+  // tasks in turn. Each document has gates of its own. Samples visit the documents round and round.
+  // A token of a replay or an answer counts only if its loss rises.
   std::vector<PerHead<std::vector<double>>> gradients_on_sample(
       const std::vector<HeadPlan>& choices, const std::vector<PerHead<std::vector<double>>>& gates,
       int k);
   // Returns the number of documents of a sample.
-  int sampled() const { return 1 + static_cast<int>(std::ssize(tasks_)); }
+  int sampled() const { return tasks_.empty() ? 1 : 2; }
   // Returns the number of plans and gradients measured, not counting those found in `known`.
   int computed() const { return computed_; }
 

@@ -251,10 +251,11 @@ class PlanMaker {
     const std::vector<double> asked = shares_with_room();
     std::vector<double> all = asked.empty() ? PlanOptions().curve : asked;
     std::ranges::sort(all, std::greater());
-    progress_.begin("search", 0, 0.75,
-                    static_cast<double>(all.size()) * (options_.steps + kExchanges + 2));
+    const double part = 0.75 / static_cast<double>(all.size());
     double before = 1;
     for (const double share : all) {
+      const double from = part * static_cast<double>(budgets_.size());
+      progress_.begin("search", from, from + part, options_.steps + kExchanges + 2);
       budgets_.push_back(within(share));
       offer(before, share);
       before = share;

@@ -60,7 +60,7 @@ std::vector<Option> options_of(PlanOptions& o) {
         .value = &o.steps,
         .form = "N",
         .help = "Steps of the search for each share of the cache; each runs the model forward and "
-                "back over a piece of text and a case of each task (default {})",
+                "back over a piece of text and a case of one task (default {})",
         .least = 2,
         .most = 10000},
        {.member = "PlanOptions::random_plans",

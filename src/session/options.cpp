@@ -138,7 +138,7 @@ std::vector<Option> options_of(PlanRequest& request) {
   append(options, options_of(request.tasks, "PlanRequest::"));
   find_option(options, "cases").help =
       "Largest number of cases of each task in the check, which has at most half of them; the "
-      "search has the others, one a step (default {})";
+      "search has the others (default {})";
   find_option(options, "tasks").help =
       "Task files, whose cases plans are judged by too, in the search and when a plan is chosen";
   options.push_back(

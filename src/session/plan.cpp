@@ -231,8 +231,7 @@ void load_tasks(const Input& input, const PlanRequest& request, Index length, Pl
   pieces.confirm_cases = without_controls(confirm.documents);
   require_other_cases(selected, pieces.confirm_cases);
   deal_cases(selected, checked, pieces);
-  require_cases(selected, request.options.allow ? 4 : 2, "PlanRequest::tasks",
-                "some serve as a check");
+  require_cases(selected, 4, "PlanRequest::tasks", "some serve as a check");
   require_cases(pieces.confirm_cases, 2, "PlanRequest::confirm_tasks",
                 "one shows nothing of others");
   append_cases(with_controls(select, pieces.check_cases), pieces.tested_cases);
