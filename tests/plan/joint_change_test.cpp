@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <set>
 
 #include "headgauge/compare.hpp"
 #include "headgauge/headgauge.hpp"
@@ -195,6 +196,27 @@ TEST(JointChange, SamplesStepThroughTheTexts) {
   const auto alone = testing::tiny_model(second);
   JointChange loss_of_one(*alone, "search", of_one, {});
   EXPECT_EQ(loss_of_one.gradients_on_sample(choices, {gates}, 0).front()(1, 0), found[1]);
+}
+
+// The cases of all tasks are visited before any is visited again.
+TEST(JointChange, SamplesTakeTheTasksInTurn) {
+  const auto texts = tiny_source(1);
+  std::vector<Document> two_of_each;
+  for (int c = 0; c < 4; ++c) {
+    two_of_each.push_back(make_case(std::vector<int>(30, 5 + c), std::vector{c, 7},
+                                    {.task = c < 2 ? "first" : "second"}, "cases"));
+  }
+  const auto cases = testing::tiny_model(two_of_each);
+  Evaluations known;
+  JointChange loss({*texts, cases.get()}, "search", known, {});
+  const SourceInfo& info = texts->info();
+  const PerHead<std::vector<double>> gates(info.layers, info.kv_heads, {0, 1});
+  std::set<std::vector<double>> found;
+  for (int k = 0; k < 4; ++k) {
+    found.insert(
+        loss.gradients_on_sample({{}, {"window:size=1", ""}}, {gates, gates}, k).back()(1, 0));
+  }
+  EXPECT_EQ(found.size(), 4);
 }
 
 // Documents of a model whose key-value heads have three query heads each.
