@@ -139,9 +139,9 @@ class ModelSource : public HeadSource {
   // Returns whether there is a reference; set_context() removes it.
   virtual bool has_reference() const = 0;
   // Runs the documents under gates, and back (docs/mathematics.md 7f): returns the gradients of
-  // the weighted losses of each document; weights of 0 need no way back. The heads that layer()
-  // returned are gone. A model in Python has no gradients by residual. Throws UnsupportedError,
-  // which names it, for a choice without a derivative.
+  // the weighted losses of each document. If all weights are 0, there is no way back. The heads
+  // that layer() returned are gone. A model in Python has no gradients by residual. Throws
+  // UnsupportedError, which names it, for a choice without a derivative.
   virtual std::vector<Gradients> gradients(std::span<const int> documents, const GatedHeads& heads,
                                            const Differentiated& what) = 0;
   // Returns the predictions of the model with the heads of one layer changed, for each entry of

@@ -335,7 +335,8 @@ std::vector<PerHead<std::vector<double>>> JointChange::gradients_on_sample(
     const std::vector<HeadPlan>& choices, const std::vector<PerHead<std::vector<double>>>& gates,
     int k) {
   const int heads = source().heads, shared = heads / source().kv_heads;
-  std::string set = fmt::format("{}-gates{} {}", set_, k, weights().dump());
+  // Another name for another meaning of a gradient, else an old journal would be continued.
+  std::string set = fmt::format("{}-rises{} {}", set_, k, weights().dump());
   GatedHeads gated{{}, PerHead<std::vector<double>>(source().layers, heads)};
   for (const HeadPlan& choice : choices) {
     set += ";" + choice.text();

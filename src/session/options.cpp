@@ -140,7 +140,8 @@ std::vector<Option> options_of(PlanRequest& request) {
       "Largest number of cases of each task in the check, which has at most half of them; the "
       "search has the others (default {})";
   find_option(options, "tasks").help =
-      "Task files, whose cases plans are judged by too, in the search and when a plan is chosen";
+      "Task files of four cases or more, which plans are judged by too, in the search and when a "
+      "plan is chosen";
   options.push_back(
       {.member = "PlanRequest::confirm_tasks",
        .value = &request.confirm_tasks.files,

@@ -186,14 +186,17 @@ TEST(ReversePass, IsTheSlopeOfTheLossUnderEveryNormalizer) {
   }
 }
 
-// Losses that count nothing have a gradient of 0, and their heads as many gates as others.
+// Losses that count nothing have a gradient of 0, and no layer is run back for it.
 TEST(ReversePass, OfNoWeightsIsZero) {
   const auto source = testing::open_model({{"a", {1, 2, 3}, ""}}, {}, kGrouped);
   const GatedHeads heads = gated({choice(""), choice("window:size=1")}, 0.6, 0.4);
   const auto no_weights = [](int, const NextTokens& next) {
     return std::vector(next.losses.size(), 0.0);
   };
-  const Gradients found = source->gradients(std::vector{0}, heads, {.weigh = no_weights}).front();
+  int layers = 0;
+  const Differentiated what = {.weigh = no_weights, .before_layer = [&] { ++layers; }};
+  const Gradients found = source->gradients(std::vector{0}, heads, what).front();
+  EXPECT_EQ(layers, source->info().layers);
   EXPECT_EQ(found.next.losses.size(), 2);
   ASSERT_EQ(found.gates.heads(), heads.gates.heads());
   for (const auto& of_head : found.gates) EXPECT_EQ(of_head, (std::vector{0.0, 0.0}));

@@ -211,12 +211,19 @@ TEST(JointChange, SamplesTakeTheTasksInTurn) {
   JointChange loss({*texts, cases.get()}, "search", known, {});
   const SourceInfo& info = texts->info();
   const PerHead<std::vector<double>> gates(info.layers, info.kv_heads, {0, 1});
-  std::set<std::vector<double>> found;
+  const std::vector<HeadPlan> choices = {{}, {"window:size=1", ""}};
+  std::vector<std::vector<double>> found;
   for (int k = 0; k < 4; ++k) {
-    found.insert(
-        loss.gradients_on_sample({{}, {"window:size=1", ""}}, {gates, gates}, k).back()(1, 0));
+    found.push_back(loss.gradients_on_sample(choices, {gates, gates}, k).back()(1, 0));
   }
-  EXPECT_EQ(found.size(), 4);
+  EXPECT_EQ(std::set(found.begin(), found.end()).size(), 4);
+  // The second sample has the first case of the other task, which counts for both.
+  const auto of_second = testing::tiny_model({two_of_each[2]});
+  Evaluations of_one;
+  JointChange alone({*texts, of_second.get()}, "search", of_one, {});
+  std::vector<double> twice = alone.gradients_on_sample(choices, {gates, gates}, 0).back()(1, 0);
+  for (double& by_gate : twice) by_gate *= 2;
+  EXPECT_EQ(found[1], twice);
 }
 
 // Documents of a model whose key-value heads have three query heads each.
@@ -264,10 +271,13 @@ TEST(JointChange, GradientOfGatesIsThatOfTheCost) {
   PerHead<std::vector<double>> gates(info.layers, info.kv_heads, {0.5, 0.3, 0.2});
   gates(0, 1) = {1, 0, 0};
   // A token counts only if its loss rises.
-  double least = 0;
+  double least = 0, fallen = 0;
   const auto lost = [&](std::span<const double> under, std::span<const double> own) {
     double sum = 0;
-    for (std::size_t t = 0; t < under.size(); ++t) sum += std::max(under[t] - own[t], least);
+    for (std::size_t t = 0; t < under.size(); ++t) {
+      sum += std::max(under[t] - own[t], least);
+      fallen = std::min(fallen, under[t] - own[t]);
+    }
     return sum / static_cast<double>(under.size());
   };
   std::vector<double> own_text;
@@ -299,6 +309,8 @@ TEST(JointChange, GradientOfGatesIsThatOfTheCost) {
   auto original = gates;
   original.each([](int, int, std::vector<double>& gate) { gate = {1, 0, 0}; });
   const double own_cost = cost_under(original);
+  cost_under(gates);
+  ASSERT_LT(fallen, -0.01) << "otherwise the clip by token is not seen";
   const auto gradients = loss.gradients_on_sample(choices, {gates, gates}, kSample);
   ASSERT_EQ(gradients.size(), 2) << "a text and a case";
   gradients.front().each([&](int layer, int head, const std::vector<double>&) {
