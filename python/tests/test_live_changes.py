@@ -6,6 +6,7 @@ import threading
 import unittest
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from test_live import MISSING, ROOT, make
@@ -148,6 +149,18 @@ class Gates(unittest.TestCase):
                         change[place] = step
                         slope = (under(gates + change)[0] - under(gates - change)[0]) / (2 * step)
                         self.assertAlmostEqual(found[place], slope, delta=2e-3 * np.abs(found).max())
+
+    def test_losses_that_count_nothing_need_no_way_back(self) -> None:
+        from headgauge import _gradients
+        from headgauge._live import LiveModel
+
+        with LiveModel(make("gpt2"), command="plan") as live:
+            source = live.open([few(0, 48)], "embedding")
+            with mock.patch.object(_gradients.torch.autograd, "grad", side_effect=AssertionError):
+                said, by = source.gradients(
+                    0, [(None, None)], [-1], np.ones((2, 4, 1)).tolist(), lambda losses: [0.0] * len(losses)
+                )
+        self.assertEqual((len(said.losses), np.abs(by).max()), (47, 0))
 
 
 @unittest.skipIf(MISSING, MISSING)

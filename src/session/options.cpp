@@ -137,7 +137,7 @@ std::vector<Option> options_of(PlanRequest& request) {
        .least = 0});
   append(options, options_of(request.tasks, "PlanRequest::"));
   find_option(options, "cases").help =
-      "Largest number of cases of each task in the check, which has at most half of them; the "
+      "Largest number of cases of each task in the check, 2 or more, but at most half of them; the "
       "search has the others (default {})";
   find_option(options, "tasks").help =
       "Task files of four cases or more, which plans are judged by too, in the search and when a "

@@ -106,6 +106,7 @@ class PlanAnswers(CommandTest):
             (USAGE, "--allow 1 --allow-replay 1", "--allow-replay", "replay"),
             (USAGE, "--allow 1 --allow-answers 1", "--allow-answers", "tasks"),
             (USAGE, "--replay 4", "--replay", "more than 8"),
+            (USAGE, f"--tasks search.jsonl {confirm} --cases 1", "--cases", "at least 2"),
             (BAD_INPUT, f"--tasks three.jsonl {confirm}", "--tasks", "at least 4 cases", "3 of said"),
             base=self.texts,
         )

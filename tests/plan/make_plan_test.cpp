@@ -12,6 +12,7 @@
 #include "headgauge/headgauge.hpp"
 #include "plan/joint_change.hpp"
 #include "plan/rivals.hpp"
+#include "plan/tasks.hpp"
 #include "plan/tiny_plan.hpp"
 #include "results/mean_of.hpp"
 #include "statistics/student.hpp"
@@ -200,6 +201,20 @@ TEST(MakePlan, SaysWhatReplayAndAnswersLose) {
   for (const std::string& notice : results.notices) notices += notice + "\n";
   expect_part(notices, "the task even is not judged");
   expect_part(notices, "the replay is not judged");
+}
+
+// Gains of 1 and .2 nats are not shown to be above 0; the same gains in both sets are.
+TEST(Replays, IsJudgedOnThePiecesOfBothSets) {
+  const auto judged = [](ByDocument first, ByDocument again) {
+    return Judged{.text = {}, .replay = std::move(again), .first_reading = std::move(first)};
+  };
+  const Judged gains = judged({3, 2.2}, {2, 2}), none = judged({}, {});
+  EXPECT_FALSE(replays(gains, none));
+  EXPECT_FALSE(replays(none, gains));
+  EXPECT_TRUE(replays(gains, gains));
+  const Judged sure = judged({3, 3.1}, {2, 2}), losses = judged({2, 1}, {3, 3});
+  EXPECT_TRUE(replays(sure, none));
+  EXPECT_FALSE(replays(sure, losses));
 }
 
 std::vector<int> prompt_of(int seed, int number) {
