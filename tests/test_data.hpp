@@ -38,6 +38,14 @@ inline std::string smollm_path() {
 inline constexpr const char* kNoSmolLm =
     "no SmolLM2-135M-Instruct: tools/smollm.sh installs it, or set HEADGAUGE_SMOLLM to the file";
 
+// Gemma 3 270M: HEADGAUGE_GEMMA3, or where tools/gemma3.sh puts it.
+inline std::string gemma3_path() {
+  const char* file = std::getenv("HEADGAUGE_GEMMA3");
+  return file != nullptr ? file : source_path("build/gemma3/gemma-3-270m-q4_k_m.gguf");
+}
+inline constexpr const char* kNoGemma3 =
+    "no Gemma 3 270M: tools/gemma3.sh installs it, or set HEADGAUGE_GEMMA3 to the file";
+
 inline bool exists(const std::string& path) {
   return std::filesystem::exists(path);
 }

@@ -121,8 +121,8 @@ constexpr TensorName kLlamaNames[] = {
     {"blk.#", "model.layers.#"},
 };
 
-// gemma2's own names, which take precedence over those of llama.
-constexpr TensorName kGemma2Names[] = {
+// The names of gemma2 and gemma3, which take precedence over those of llama.
+constexpr TensorName kFourNormNames[] = {
     {"blk.#.ffn_norm", "model.layers.#.pre_feedforward_layernorm"},
     {"blk.#.post_attention_norm", "model.layers.#.post_attention_layernorm"},
     {"blk.#.post_ffw_norm", "model.layers.#.post_feedforward_layernorm"},
@@ -241,6 +241,22 @@ void gemma2_config(const Gguf& file, Fields& fields, OrderedJson& config) {
   config["query_pre_attn_scalar"] = largest ? OrderedJson(per_head) : config["head_dim"];
 }
 
+// Like llama.cpp, which knows the scale of the scores by the number of layers, too.
+void gemma3_config(const Gguf& file, Fields& fields, OrderedJson& config) {
+  llama_config(file, fields, config);
+  const auto take = [&](const char* field, const std::string& key, const OrderedJson& otherwise) {
+    fields.give(config, field, key, otherwise);
+  };
+  take("sliding_window", "attention.sliding_window", 1024);
+  fields.note_unless_stated("attention.sliding_window", 1024);
+  take("sliding_window_pattern", "attention.sliding_window_pattern", 6);
+  take("rope_local_base_freq", "rope.freq_base_swa", 10000.0);
+  take("final_logit_softcapping", "final_logit_softcapping", nullptr);
+  const Index per_head = fields.size("embedding_length") / fields.size("attention.head_count");
+  const bool largest = config["num_hidden_layers"] == 62;
+  config["query_pre_attn_scalar"] = largest ? OrderedJson(per_head) : config["head_dim"];
+}
+
 void gpt2_config(const Gguf& file, Fields& fields, OrderedJson& config) {
   fields.give(config, "n_inner", "feed_forward_length");
   fields.give(config, "layer_norm_epsilon", "attention.layer_norm_epsilon");
@@ -255,13 +271,14 @@ void bert_config(const Gguf&, Fields& fields, OrderedJson& config) {
 }
 
 struct Architecture {
-  const char* name;  // also the model_type
+  const char* name;
   std::span<const TensorName> names;
   void (*configure)(const Gguf& file, Fields& fields, OrderedJson& config);
   bool interleaved = false;                 // the rows of queries and keys are interleaved
   bool added_one = false;                   // the weights of norms have 1 added
   bool transposed = false;                  // the weights of GPT-2's Conv1D are transposed
   std::span<const TensorName> before = {};  // names that take precedence
+  const char* model_type = name;
 };
 
 constexpr Architecture kArchitectures[] = {
@@ -273,7 +290,13 @@ constexpr Architecture kArchitectures[] = {
      .names = kLlamaNames,
      .configure = gemma2_config,
      .added_one = true,
-     .before = kGemma2Names},
+     .before = kFourNormNames},
+    {.name = "gemma3",
+     .names = kLlamaNames,
+     .configure = gemma3_config,
+     .added_one = true,
+     .before = kFourNormNames,
+     .model_type = "gemma3_text"},
     {.name = "gpt2", .names = kGpt2Names, .configure = gpt2_config, .transposed = true},
     {.name = "bert", .names = kBertNames, .configure = bert_config},
 };
@@ -363,7 +386,7 @@ Index vocabulary_of(const Gguf& file, Fields& fields) {
 GgufModel translate_gguf(const Gguf& file) {
   const Architecture& architecture = find_architecture(file);
   Fields fields(file, architecture.name);
-  OrderedJson config = {{"model_type", architecture.name}};
+  OrderedJson config = {{"model_type", architecture.model_type}};
   fields.give(config, "hidden_size", "embedding_length");
   fields.give(config, "num_hidden_layers", "block_count");
   fields.give(config, "num_attention_heads", "attention.head_count");

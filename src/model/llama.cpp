@@ -4,8 +4,8 @@
 //   h' = h + o_proj(attention(q, k, v)), q and k rotated by position, of input_layernorm(h)
 //   h_next = h' + down_proj(act(gate_proj(y)) * up_proj(y)), y = post_attention_layernorm(h')
 //   logits = norm(h_last) lm_head^T
-// gemma2 also normalises the outputs of attention and MLP before adding them. All norms are RMS
-// norms.
+// gemma2 and gemma3 also normalise the outputs of attention and MLP before adding them. All norms
+// are RMS norms.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -42,7 +42,6 @@ class Llama final : public Transformer {
         prefix_(llama_prefix(checkpoint_)),
         tables_(llama_tables(checkpoint_, config_)) {
     require_llama_tensors(checkpoint_, config_);
-    const auto layers = static_cast<std::size_t>(config_.layers);
     info_.name = checkpoint_.model().name;
     info_.family = config_.family->model_type;
     info_.layers = config_.layers;
@@ -52,11 +51,11 @@ class Llama final : public Transformer {
     info_.trained_length = config_.positions;
     info_.has_loss = llama_has_head(checkpoint_, config_);
     info_.element_bytes = cache_bytes(table().dtype);
-    info_.windows = config_.windows;
+    info_.windows = config_.windows();
     info_.notices = config_.notices;
     if (config_.tied && tables_.in != tables_.out)
       info_.notices.push_back(followed_notice(kOwnHead));
-    for (std::size_t l = 0; l < layers; ++l) info_.layer_types.emplace_back(layer_type(l));
+    for (int l = 0; l < config_.layers; ++l) info_.layer_types.emplace_back(layer_type(l));
   }
 
   const SourceInfo& info() const override { return info_; }
@@ -127,7 +126,8 @@ class Llama final : public Transformer {
       straight_ = Matrix<float>(length, attention + 2 * keys);
       turned_ = Matrix<float>(length, attention + keys);
     }
-    rotary_.prepare(config_.rope, length);
+    const int rope = spec().rope;
+    if (rope >= 0) rotary_[rope].prepare(config_.ropes[rope], length);
     scratch_.for_blocks(
         pool, length, config_.width, [&](Index first, Index rows, MatrixView<float> normed) {
           weights_.input.apply(residual.block(first, rows, 0, config_.width), normed);
@@ -141,20 +141,25 @@ class Llama final : public Transformer {
               (at < attention ? weights_.query : weights_.key).apply(head, head);
             }
             const auto turned = turned_.view().block(first, rows, at, d);
-            for (Index r = 0; r < rows; ++r) rotary_.rotate(head.row(r), first + r, turned.row(r));
+            if (rope < 0) {
+              copy_rows(head, turned);
+              continue;
+            }
+            for (Index r = 0; r < rows; ++r) {
+              rotary_[rope].rotate(head.row(r), first + r, turned.row(r));
+            }
           }
         });
     const MatrixView<const float> straight = std::as_const(straight_).view();
     const MatrixView<const float> turned = std::as_const(turned_).view();
-    const auto layer = static_cast<std::size_t>(loaded_);
-    const Index window = config_.windows[layer];
+    const Index window = spec().window;
     heads.clear();
     for (int h = 0; h < config_.heads; ++h) {
       HeadInput head;
       head.layer = loaded_;
       head.head = h;
       head.kv_head = h / (config_.heads / config_.kv_heads);
-      head.layer_type = layer_type(layer);
+      head.layer_type = layer_type(loaded_);
       const Index key_at = attention + head.kv_head * d;
       head.queries = turned.block(0, length, h * d, d);
       head.keys = turned.block(0, length, key_at, d);
@@ -230,6 +235,7 @@ class Llama final : public Transformer {
                        MatrixView<float> gradient, ThreadPool& pool) override {
     const Index width = config_.width, d = config_.head_dim;
     const Index attention = attention_width(), keys = key_width();
+    const int rope = spec().rope;
     scratch_.for_blocks(pool, residual.rows(), width + attention + keys,
                         [&](Index first, Index rows, MatrixView<float> scratch) {
                           const auto entered = residual.block(first, rows, 0, width);
@@ -244,8 +250,8 @@ class Llama final : public Transformer {
                           }
                           for (Index at = 0; at < attention + keys; at += d) {
                             const auto head = by.block(0, rows, at, d);
-                            for (Index r = 0; r < rows; ++r)
-                              rotary_.reverse(first + r, head.row(r));
+                            for (Index r = 0; r < rows && rope >= 0; ++r)
+                              rotary_[rope].reverse(first + r, head.row(r));
                             if (!norms_heads) continue;
                             (at < attention ? weights_.query : weights_.key)
                                 .reverse(own.block(0, rows, at, d), head, head);
@@ -270,16 +276,18 @@ class Llama final : public Transformer {
 
   const TensorView& output_embedding() const override { return *checkpoint_.find(tables_.out); }
   float logit_cap() const override { return config_.logit_cap; }
-  std::string notice(Index length) const override { return config_.rope.notice(length); }
+  // Only the first rope is scaled.
+  std::string notice(Index length) const override { return config_.ropes.front().notice(length); }
 
  private:
   Index attention_width() const { return config_.heads * config_.head_dim; }
   Index key_width() const { return config_.kv_heads * config_.head_dim; }
   float norm_offset() const { return config_.family->gemma ? 1.0f : 0.0f; }
   const TensorView& table() const { return *checkpoint_.find(tables_.in); }
-  const char* layer_type(std::size_t layer) const {
-    return config_.windows[layer] > 0 ? "sliding_attention" : "full_attention";
+  const char* layer_type(int layer) const {
+    return config_.specs[layer].window > 0 ? "sliding_attention" : "full_attention";
   }
+  const LayerSpec& spec() const { return config_.specs[loaded_]; }  // of the loaded layer
 
   RmsNorm last_norm() const {
     return load_rms_norm(checkpoint_, prefix_ + "norm", config_.width, config_.epsilon,
@@ -316,7 +324,7 @@ class Llama final : public Transformer {
   LlamaLayer weights_;
   int loaded_ = -1;
   Loaded loaded_for_ = Loaded::forward;
-  RotaryTable rotary_;
+  std::vector<RotaryTable> rotary_ = std::vector<RotaryTable>(config_.ropes.size());
   Matrix<float> straight_;  // L x (heads + 2 kv_heads) d: queries, keys, values before rotation
   Matrix<float> turned_;    // L x (heads + kv_heads) d: queries and keys after rotation
   BlockScratch scratch_;

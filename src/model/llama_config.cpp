@@ -16,8 +16,26 @@ using Windows = LlamaFamily::Windows;
 constexpr Index kDefaultWindow = 4096;
 
 constexpr LlamaFamily kFamilies[] = {
-    {.model_type = "llama", .positions = 2048, .reads_bias = true, .reads_mlp_bias = true},
-    {.model_type = "mistral", .kv_heads = 8, .positions = 131072, .windows = Windows::all},
+    {.model_type = "llama",
+     .positions = 2048,
+     .mixes_windows = false,
+     .reads_bias = true,
+     .reads_mlp_bias = true},
+    {.model_type = "mistral",
+     .kv_heads = 8,
+     .positions = 131072,
+     .windows = Windows::all,
+     .mixes_windows = false},
+    {.model_type = "ministral", .kv_heads = 8, .positions = 131072, .windows = Windows::all},
+    {.model_type = "smollm3",
+     .kv_heads = 4,
+     .positions = 32768,
+     .tied = true,
+     .windows = Windows::without_rope,
+     .theta = 2e6,
+     .without_rope = 4,
+     .reads_bias = true,
+     .reads_mlp_bias = true},
     {.model_type = "qwen2",
      .kv_heads = 32,
      .positions = 32768,
@@ -36,6 +54,7 @@ constexpr LlamaFamily kFamilies[] = {
      .positions = 8192,
      .tied = true,
      .activation = "gelu_pytorch_tanh",
+     .mixes_windows = false,
      .reads_bias = true,
      .gemma = true},
     {.model_type = "gemma2",
@@ -44,14 +63,36 @@ constexpr LlamaFamily kFamilies[] = {
      .positions = 8192,
      .tied = true,
      .activation = "gelu_pytorch_tanh",
-     .windows = Windows::alternating,
+     .activation_field = "hidden_activation",
+     .windows = Windows::pattern,
+     .pattern = 2,
      .reads_bias = true,
      .gemma = true,
-     .four_norms = true},
+     .four_norms = true,
+     .scaled_by = 256,
+     .score_cap = 50,
+     .logit_cap = 30},
+    {.model_type = "gemma3_text",
+     .kv_heads = 4,
+     .head_dim = 256,
+     .positions = 131072,
+     .tied = true,
+     .activation = "gelu_pytorch_tanh",
+     .activation_field = "hidden_activation",
+     .windows = Windows::pattern,
+     .pattern = 6,
+     .theta = 1e6,
+     .local_theta = 1e4,
+     .reads_bias = true,
+     .norms_heads = true,
+     .gemma = true,
+     .four_norms = true,
+     .scaled_by = 256},
     {.model_type = "seed_oss",
      .kv_heads = 8,
      .head_dim = 128,
      .positions = 524288,
+     .mixes_windows = false,
      .reads_bias = true,
      .bias = true,
      .output_bias = "attention_out_bias",
@@ -79,66 +120,142 @@ Index size_or(const ConfigReader& config, std::string_view key, Index otherwise)
 
 // Returns a soft-cap; 0 if there is none.
 float cap_or(const ConfigReader& config, std::string_view key, double otherwise) {
-  if (is_null(config, key)) return 0.0f;
+  if (!config.has(key) && (otherwise == 0 || is_null(config, key))) return 0.0f;
   using Float = std::numeric_limits<float>;
   return static_cast<float>(config.get_number(key, otherwise, Float::min(), Float::max()));
 }
 
-const char* activation_field(const LlamaFamily& family) {
-  return family.four_norms ? "hidden_activation" : "hidden_act";
+// Returns, for each layer, whether it turns queries and keys by position.
+std::vector<bool> read_positions(const ConfigReader& config, const LlamaFamily& family,
+                                 int layers) {
+  std::vector<bool> turns(static_cast<std::size_t>(layers), true);
+  if (family.without_rope == 0) return turns;
+  if (!config.has("no_rope_layers")) {
+    const Index each = size_or(config, "no_rope_layer_interval", family.without_rope);
+    for (int layer = 0; layer < layers; ++layer) turns[layer] = (layer + 1) % each != 0;
+    return turns;
+  }
+  const auto stated = config.get<std::vector<int>>("no_rope_layers");
+  if (std::ssize(stated) < layers) {
+    throw BadInputError(fault(config.where("no_rope_layers"),
+                              fmt::format("one for each of the {} layers", layers),
+                              std::to_string(stated.size()), "correct the config"));
+  }
+  for (int layer = 0; layer < layers; ++layer) turns[layer] = stated[layer] != 0;
+  return turns;
 }
 
-std::vector<Index> read_windows(const ConfigReader& config, const LlamaFamily& family, int layers) {
-  Index window = size_or(config, "sliding_window", kDefaultWindow);
-  if (is_null(config, "sliding_window") || family.windows == Windows::none) window = 0;
-  if (family.windows == Windows::later && !config.get_or("use_sliding_window", false)) window = 0;
-  const Index later = family.windows == Windows::later && config.has("max_window_layers")
-                          ? config.get_size("max_window_layers", 0)
-                          : 28;
-  std::vector<Index> windows;
-  for (int layer = 0; layer < layers; ++layer) {
-    const bool slides = family.windows == Windows::all ||
-                        (family.windows == Windows::later && layer >= later) ||
-                        (family.windows == Windows::alternating && layer % 2 == 0);
-    windows.push_back(slides ? window : 0);
+// Returns the field of a Gemma 3 config that says which layers have no window; null if none does.
+const char* pattern_field(const ConfigReader& config, const LlamaFamily& family) {
+  if (family.local_theta == 0) return nullptr;
+  for (const char* field : {"sliding_window_pattern", "_sliding_window_pattern"}) {
+    if (config.has(field)) return field;
   }
-  if (!config.has("layer_types")) {
-    if (family.windows == Windows::alternating && window == 0) {
-      throw BadInputError(fault(config.where("sliding_window"), "a window, for layers slide",
-                                "null", "correct the config"));
+  return nullptr;
+}
+
+bool uses_windows(const ConfigReader& config) {
+  return config.get_or("use_sliding_window", false);
+}
+
+// Returns whether each layer has a window, by the defaults of its family. `window` 0: the config
+// has none.
+std::vector<bool> usual_windows(const ConfigReader& config, const LlamaFamily& family, Index window,
+                                const std::vector<bool>& turns) {
+  const Index later =
+      config.has("max_window_layers") ? config.get_size("max_window_layers", 0) : 28;
+  const char* const field = pattern_field(config, family);
+  const Index pattern = field != nullptr ? config.get_size(field) : family.pattern;
+  std::vector<bool> slides;
+  for (Index layer = 0; layer < std::ssize(turns); ++layer) {
+    switch (family.windows) {
+      case Windows::none:
+        slides.push_back(false);
+        break;
+      case Windows::all:
+        slides.push_back(window > 0);
+        break;
+      case Windows::later:
+        slides.push_back(window > 0 && layer >= later);
+        break;
+      case Windows::pattern:
+        slides.push_back((layer + 1) % pattern != 0);
+        break;
+      case Windows::without_rope:
+        slides.push_back(window > 0 && uses_windows(config) &&
+                         !turns[static_cast<std::size_t>(layer)]);
+        break;
     }
-    return windows;
   }
+  return slides;
+}
+
+// Returns whether each layer has a window, by layer_types.
+std::vector<bool> stated_windows(const ConfigReader& config, const LlamaFamily& family,
+                                 const std::vector<bool>& usual) {
   const auto types = config.get<std::vector<std::string>>("layer_types");
-  if (std::ssize(types) != layers) {
+  if (types.size() != usual.size()) {
     throw BadInputError(fault(config.where("layer_types"),
-                              fmt::format("one for each of the {} layers", layers),
+                              fmt::format("one for each of the {} layers", usual.size()),
                               std::to_string(types.size()), "correct the config"));
   }
-  for (int layer = 0; layer < layers; ++layer) {
-    const auto l = static_cast<std::size_t>(layer);
-    const bool slides = types[l] == "sliding_attention";
-    if (!slides && types[l] != "full_attention") {
+  std::vector<bool> slides;
+  for (std::size_t l = 0; l < types.size(); ++l) {
+    slides.push_back(types[l] == "sliding_attention");
+    if (!slides[l] && types[l] != "full_attention") {
       throw UnsupportedError(fault(config.where("layer_types"),
                                    "full_attention or sliding_attention", "\"" + types[l] + "\"",
                                    "headgauge cannot run this type of layer"));
     }
-    if (family.windows == Windows::none || family.windows == Windows::all) {
-      if (slides == (windows[l] > 0)) continue;
-      throw UnsupportedError(fault(
-          config.where("layer_types"),
-          fmt::format("{} in all layers, as {} is run",
-                      windows[l] > 0 ? "sliding_attention" : "full_attention", family.model_type),
-          "\"" + types[l] + "\"", "headgauge cannot run this model"));
+    if (slides[l] == usual[l]) continue;
+    if (!family.mixes_windows) {
+      throw UnsupportedError(
+          fault(config.where("layer_types"),
+                fmt::format("{} in all layers, as {} is run",
+                            usual[l] ? "sliding_attention" : "full_attention", family.model_type),
+                "\"" + types[l] + "\"", "headgauge cannot run this model"));
     }
-    if (slides && window == 0) {
-      throw BadInputError(fault(config.where("sliding_window"),
-                                "a window, for layer_types has sliding_attention", "none",
-                                "correct the config"));
+    if (const char* const field = pattern_field(config, family)) {
+      throw BadInputError(
+          fault(config.where("layer_types"),
+                fmt::format("the layers that {} = {} has", field, config.get_size(field)),
+                fmt::format("{} in layer {}", types[l], l), "correct the config"));
     }
-    windows[l] = slides ? window : 0;
   }
-  return windows;
+  return slides;
+}
+
+std::vector<LayerSpec> read_layers(const ConfigReader& config, const LlamaFamily& family,
+                                   int layers) {
+  const std::vector<bool> turns = read_positions(config, family, layers);
+  Index window = size_or(config, "sliding_window", kDefaultWindow);
+  const bool qwen = family.windows == Windows::later;
+  if (is_null(config, "sliding_window") || (qwen && !uses_windows(config))) window = 0;
+  std::vector<bool> slides = usual_windows(config, family, window, turns);
+  if (config.has("layer_types")) slides = stated_windows(config, family, slides);
+  if (window == 0 && std::ranges::count(slides, true) > 0) {
+    throw BadInputError(fault(config.where("sliding_window"), "a window, for layers slide", "none",
+                              "correct the config"));
+  }
+  std::vector<LayerSpec> specs;
+  for (std::size_t l = 0; l < slides.size(); ++l) {
+    const int rope = family.local_theta > 0 && slides[l] ? 1 : 0;
+    specs.push_back({slides[l] ? window : 0, turns[l] ? rope : -1});
+  }
+  return specs;
+}
+
+// Returns the rope of all layers, or that of layers without and that of layers with a window.
+std::vector<Rope> read_ropes(const ConfigReader& config, const LlamaFamily& family, Index head_dim,
+                             Index positions) {
+  Rope::Fields fields{.otherwise = family.theta};
+  if (family.local_theta > 0) fields.layer_type = "full_attention";
+  std::vector<Rope> ropes = {Rope(config, head_dim, positions, fields)};
+  if (family.local_theta > 0) {
+    fields = {"sliding_attention", "rope_local_base_freq", family.local_theta, false};
+    ropes.emplace_back(config, head_dim, positions, fields);
+  }
+  return ropes;
 }
 
 Index read_head_dim(const ConfigReader& config, const LlamaFamily& family) {
@@ -189,23 +306,38 @@ LlamaConfig::LlamaConfig(const ConfigReader& config)
                (family->reads_bias && config.get_or("attention_bias", family->bias))),
       output_bias(family->reads_bias && config.get_or(family->output_bias, false)),
       mlp_bias(family->reads_mlp_bias && config.get_or("mlp_bias", false)),
-      scaled_by(family->four_norms ? size_or(config, "query_pre_attn_scalar", 256) : head_dim),
-      score_cap(family->four_norms ? cap_or(config, "attn_logit_softcapping", 50.0) : 0.0f),
-      logit_cap(family->four_norms ? cap_or(config, "final_logit_softcapping", 30.0) : 0.0f),
-      windows(read_windows(config, *family, layers)),
-      activation_name(config.get_or<std::string>(activation_field(*family), family->activation)),
-      rope(config, head_dim, positions) {
+      scaled_by(family->scaled_by > 0 ? size_or(config, "query_pre_attn_scalar", family->scaled_by)
+                                      : head_dim),
+      score_cap(family->score_cap > 0 ? cap_or(config, "attn_logit_softcapping", family->score_cap)
+                                      : 0.0f),
+      logit_cap(family->scaled_by > 0 ? cap_or(config, "final_logit_softcapping", family->logit_cap)
+                                      : 0.0f),
+      specs(read_layers(config, *family, layers)),
+      ropes(read_ropes(config, *family, head_dim, positions)),
+      activation_name(config.get_or<std::string>(family->activation_field, family->activation)) {
   // Early Gemma configs say "gelu" but mean the tanh approximation used in training.
   if (family->gemma && !family->four_norms && activation_name == "gelu") {
     activation_name = family->activation;
     notices.push_back(followed_notice("hidden_act \"gelu\""));
   }
-  activation = find_activation(activation_name, config.where(activation_field(*family)));
-  if (!rope.followed().empty()) notices.push_back(followed_notice(rope.followed()));
+  activation = find_activation(activation_name, config.where(family->activation_field));
+  for (const Rope& rope : ropes) {
+    if (!rope.followed().empty()) notices.push_back(followed_notice(rope.followed()));
+  }
 }
 
-bool LlamaConfig::any_window() const {
-  return std::ranges::any_of(windows, [](Index window) { return window > 0; });
+std::vector<Index> LlamaConfig::windows() const {
+  std::vector<Index> of_layers;
+  for (const LayerSpec& spec : specs) of_layers.push_back(spec.window);
+  return of_layers;
+}
+
+std::string LlamaConfig::rope_text() const {
+  std::string text = ropes.front().text();
+  if (ropes.size() > 1) text += "; with a window: " + ropes.back().text();
+  const auto none = std::ranges::count(specs, -1, &LayerSpec::rope);
+  if (none > 0) text += fmt::format("; {} of {} layers without positions", none, layers);
+  return text;
 }
 
 }  // namespace headgauge

@@ -12,34 +12,49 @@
 
 namespace headgauge {
 
-// The differences of a family from Llama.
+// The differences of a family from Llama. Numbers are the defaults of fields.
 struct LlamaFamily {
   // The layers with a sliding window, unless layer_types lists them.
   enum class Windows {
     none,
-    all,          // mistral
-    later,        // qwen: from max_window_layers on, if use_sliding_window
-    alternating,  // gemma2: every other layer, starting with the first
+    all,           // mistral, ministral
+    later,         // qwen: from max_window_layers on, if use_sliding_window
+    pattern,       // gemma2, gemma3: all but each `pattern`-th layer
+    without_rope,  // smollm3: those without positions, if use_sliding_window
   };
   const char* model_type;
-  Index kv_heads = 0;   // default; 0: the number of heads
+  Index kv_heads = 0;   // 0: the number of heads
   Index head_dim = 0;   // 0: width / heads
   Index positions = 0;  // max_position_embeddings
   bool tied = false;    // tie_word_embeddings
   const char* activation = "silu";
+  const char* activation_field = "hidden_act";
   Windows windows = Windows::none;
-  bool reads_bias = false;                     // attention_bias of the config is used
-  bool bias = false;                           // default of attention_bias
+  bool mixes_windows = true;  // layer_types may list layers with a window and layers without one
+  Index pattern = 0;          // sliding_window_pattern
+  double theta = 10000;       // rope_theta
+  double local_theta = 0;     // rope_local_base_freq, of layers with a window; 0: as all layers
+  Index without_rope = 0;     // no_rope_layer_interval; 0: all layers have positions
+  bool reads_bias = false;    // attention_bias of the config is used
+  bool bias = false;          // attention_bias
   const char* output_bias = "attention_bias";  // the field for the bias of the output projection
   bool reads_mlp_bias = false;                 // mlp_bias of the config is used
   bool qkv_bias = false;     // queries, keys and values always have a bias, the output never
   bool norms_heads = false;  // RMS norm of each head's queries and keys
   bool gemma = false;        // norms multiply by 1 + weight; embeddings are scaled by sqrt(width)
-  bool four_norms = false;   // also norms after attention and MLP; soft-caps; query_pre_attn_scalar
+  bool four_norms = false;   // also norms after attention and MLP
+  Index scaled_by = 0;   // query_pre_attn_scalar; 0: that and final_logit_softcapping are not read
+  double score_cap = 0;  // attn_logit_softcapping; 0: scores have none
+  double logit_cap = 0;  // final_logit_softcapping; 0: none
 };
 
 // Returns the families that run as Llama does: one line each in the table of llama_config.cpp.
 std::span<const LlamaFamily> llama_families();
+
+struct LayerSpec {
+  Index window = 0;  // 0: none
+  int rope = 0;      // in LlamaConfig::ropes; -1: no positions
+};
 
 struct LlamaConfig {
   const LlamaFamily* family = nullptr;
@@ -59,16 +74,18 @@ struct LlamaConfig {
   Index scaled_by = 0;     // scores are divided by the square root of this
   float score_cap = 0.0f;  // 0: none
   float logit_cap = 0.0f;
-  std::vector<Index> windows;  // per layer; 0: none
+  std::vector<LayerSpec> specs;  // of each layer
+  std::vector<Rope> ropes;
   std::string activation_name;
   Activation activation;
-  Rope rope;
   std::vector<std::string> notices;  // fields that versions of transformers read differently
 
   // Throws BadInputError and UnsupportedError naming the field; UnsupportedError if model_type is
   // not in llama_families().
   explicit LlamaConfig(const ConfigReader& config);
-  bool any_window() const;
+  std::vector<Index> windows() const;  // by layer
+  // Describes the positions: "theta 1000000; with a window: theta 10000".
+  std::string rope_text() const;
 };
 
 }  // namespace headgauge

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -106,8 +107,9 @@ ModelSummary summarize_llama(const Checkpoint& checkpoint) {
   summary.trained_length = config.positions;
   summary.activation = config.activation_name;
   if (config.scaled_by != config.head_dim) summary.scaled_by = config.scaled_by;
-  summary.rope = config.rope.text();
-  if (config.any_window()) summary.windows = config.windows;
+  summary.rope = config.rope_text();
+  const std::vector<Index> windows = config.windows();
+  if (std::ranges::max(windows) > 0) summary.windows = windows;
   summary.score_cap = config.score_cap;
   summary.logit_cap = config.logit_cap;
   summary.prefix = llama_prefix(checkpoint);

@@ -32,7 +32,7 @@ double magnitude(double factor, double by) {
 
 }  // namespace
 
-Rope::Rope(const ConfigReader& config, Index head_dim, Index trained)
+Rope::Rope(const ConfigReader& config, Index head_dim, Index trained, const Fields& fields)
     : dimension_(head_dim), trained_(trained), original_(trained) {
   if (head_dim % 2 != 0) {
     throw BadInputError(fault(config.where("head_dim"), "an even number, for positions turn pairs",
@@ -44,19 +44,21 @@ Rope::Rope(const ConfigReader& config, Index head_dim, Index trained)
   };
   const bool nested = !given("rope_scaling") && given("rope_parameters");
   const char* const key = nested ? "rope_parameters" : "rope_scaling";
-  const ConfigReader scaling = given(key) ? config.child(key) : config;
-  const auto theta = [](const ConfigReader& reader) {
-    return reader.get_number("rope_theta", 10000.0, kLeastTheta, kLargestTheta);
+  const bool scales = nested || (given(key) && fields.scales);
+  ConfigReader scaling = scales ? config.child(key) : config;
+  if (nested && fields.layer_type != nullptr) scaling = scaling.child(fields.layer_type);
+  const auto theta = [&](const ConfigReader& reader, const char* field) {
+    return reader.get_number(field, fields.otherwise, kLeastTheta, kLargestTheta);
   };
-  theta_ = theta(scaling.has("rope_theta") ? scaling : config);
-  if (theta_ != theta(config)) followed_ = "rope_theta within rope_scaling";
-  if (!followed_.empty() && config.has("rope_theta")) {
-    throw BadInputError(fault(scaling.where("rope_theta"),
-                              fmt::format("{}, as outside", theta(config)),
+  const double outside = theta(config, fields.theta);
+  theta_ = scaling.has("rope_theta") && scales ? theta(scaling, "rope_theta") : outside;
+  if (theta_ != outside) followed_ = "rope_theta within rope_scaling";
+  if (!followed_.empty() && config.has(fields.theta)) {
+    throw BadInputError(fault(scaling.where("rope_theta"), fmt::format("{}, as outside", outside),
                               fmt::format("{}", theta_), "correct the config"));
   }
 
-  if (given(key)) read_kind(scaling);
+  if (scales) read_kind(scaling);
   // These families rotate whole heads; Hugging Face fails on anything else.
   for (const ConfigReader& reader : {config, scaling}) {
     if (reader.get_or("partial_rotary_factor", 1.0) != 1.0) {

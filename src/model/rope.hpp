@@ -14,10 +14,17 @@ namespace headgauge {
 
 class Rope {
  public:
+  // Where a config.json has the rope.
+  struct Fields {
+    const char* layer_type = nullptr;  // in rope_parameters; null: these are of all layers
+    const char* theta = "rope_theta";
+    double otherwise = 10000;  // the theta of a config without one
+    bool scales = true;        // rope_scaling is of this rope
+  };
   // Reads rope_theta, rope_scaling and rope_parameters of a config.json; `head_dim` is the width of
   // a head and `trained` the number of positions in training. Throws UnsupportedError for a scaling
   // other than default, linear, dynamic, yarn, longrope and llama3.
-  Rope(const ConfigReader& config, Index head_dim, Index trained);
+  Rope(const ConfigReader& config, Index head_dim, Index trained, const Fields& fields);
 
   // Returns f_i, i < head_dim / 2, for a pass over `length` positions.
   std::vector<double> frequencies(Index length) const;

@@ -63,7 +63,7 @@ const std::vector<std::pair<std::string, std::string>> kNames = {
     {"output.dense", "ffn_down"},
     {"output.LayerNorm", "layer_output_norm"},
 };
-const std::vector<std::pair<std::string, std::string>> kGemma2Names = {
+const std::vector<std::pair<std::string, std::string>> kFourNormNames = {
     {"post_attention_layernorm", "post_attention_norm"},
     {"pre_feedforward_layernorm", "ffn_norm"},
     {"post_feedforward_layernorm", "post_ffw_norm"},
@@ -80,8 +80,8 @@ std::string stored_name(const std::string& name, const std::string& architecture
     base = base.substr(base.find('.') + 1);
   }
   std::vector<std::pair<std::string, std::string>> names = kNames;
-  if (architecture == "gemma2")
-    names.insert(names.begin(), kGemma2Names.begin(), kGemma2Names.end());
+  if (architecture == "gemma2" || architecture == "gemma3_text")
+    names.insert(names.begin(), kFourNormNames.begin(), kFourNormNames.end());
   for (const auto& [known, stored] : names) {
     if (base == known) return layer + stored + name.substr(point);
   }
@@ -128,12 +128,13 @@ Values llama3_divisors(const json& config) {
 }
 
 void add_metadata(MadeGguf& made, const json& config) {
-  const std::string a = config["model_type"];
+  const std::string type_of = config["model_type"];
+  const std::string a = type_of == "gemma3_text" ? "gemma3" : type_of;
   made.add("general.architecture", a.c_str());
   const auto copy = [&](const char* key, std::initializer_list<const char*> fields) {
     for (const char* field : fields) {
       if (!config.contains(field) || config[field].is_null()) continue;
-      if (config[field].is_number_float() || field == std::string_view("rope_theta")) {
+      if (config[field].is_number_float() || std::string_view(field).starts_with("rope_")) {
         made.add(a + "." + key, config[field].get<float>());
       } else {
         made.add(a + "." + key, config[field].get<std::uint32_t>());
@@ -163,6 +164,11 @@ void add_metadata(MadeGguf& made, const json& config) {
     copy("attention.sliding_window", {"sliding_window"});
     copy("attn_logit_softcapping", {"attn_logit_softcapping"});
     copy("final_logit_softcapping", {"final_logit_softcapping"});
+  }
+  if (a == "gemma3") {
+    copy("attention.sliding_window", {"sliding_window"});
+    copy("rope.freq_base_swa", {"rope_local_base_freq"});
+    made.add("gemma3.attention.sliding_window_pattern", std::uint32_t{2});
   }
   const json scaling = config.value("rope_scaling", json::object());
   const std::string type = scaling.value("rope_type", scaling.value("type", ""));
@@ -257,7 +263,8 @@ TEST_P(FromGguf, RunsAsFromSafetensors) {
   // llama.cpp keeps neither: an activation is that of the architecture, and scores are divided by
   // the root of the size of a head.
   config.erase("hidden_act");
-  if (config["model_type"] == "gemma2") config["query_pre_attn_scalar"] = config["head_dim"];
+  if (config.contains("query_pre_attn_scalar"))
+    config["query_pre_attn_scalar"] = config["head_dim"];
   testing::write_bytes(model + "/config.json", config.dump());
   testing::write_bytes(model + "/model.safetensors",
                        testing::read_bytes(golden + "/model.safetensors"));
@@ -275,15 +282,17 @@ TEST_P(FromGguf, RunsAsFromSafetensors) {
   EXPECT_EQ(found.score_cap, from.score_cap);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Golden, FromGguf,
-    ::testing::Values("llama/llama-plain", "llama/llama-one-key-head", "llama/llama-wide-heads",
-                      "llama/llama-biases", "llama/llama-tied", "llama/llama-theta",
-                      "llama/llama-linear", "llama/llama-yarn", "llama/llama-llama3",
-                      "llama/qwen2-full", "llama/qwen3-plain", "llama/gemma-plain",
-                      "llama/gemma2-plain", "gpt2/plain", "gpt2/inner-wide", "gpt2/untied",
-                      "bert/plain", "bert/epsilon", "bert/five-types"),
-    golden_test_name);
+INSTANTIATE_TEST_SUITE_P(Golden, FromGguf,
+                         ::testing::Values("llama/llama-plain", "llama/llama-one-key-head",
+                                           "llama/llama-wide-heads", "llama/llama-biases",
+                                           "llama/llama-tied", "llama/llama-theta",
+                                           "llama/llama-linear", "llama/llama-yarn",
+                                           "llama/llama-llama3", "llama/qwen2-full",
+                                           "llama/qwen3-plain", "llama/gemma-plain",
+                                           "llama/gemma2-plain", "llama/gemma3_text-plain",
+                                           "gpt2/plain", "gpt2/inner-wide", "gpt2/untied",
+                                           "bert/plain", "bert/epsilon", "bert/five-types"),
+                         golden_test_name);
 
 // Were the rows of queries and keys left as they stand, the model would be another one.
 TEST(Gguf, TheOrderOfRowsMatters) {
@@ -302,6 +311,52 @@ TEST(Gguf, IsKnownByItsBeginningWhateverItsName) {
   EXPECT_TRUE(resolve_model(folder / "sha256-00ff").gguf);
   testing::write_bytes(folder / "short", "GGU");
   EXPECT_THROW(resolve_model(folder / "short"), BadInputError) << "no safetensors file either";
+}
+
+// tests/golden/make_gemma_golden.py: transformers in float64.
+TEST(Gguf, Gemma3IsThatOfTransformers) {
+  const std::string file = testing::gemma3_path();
+  if (!testing::exists(file)) GTEST_SKIP() << testing::kNoGemma3;
+  const json golden =
+      json::parse(testing::read_bytes(testing::source_path("tests/golden/gguf/gemma3.json")));
+  const auto all = golden["tokens"].get<std::vector<int>>();
+  EXPECT_EQ(Tokenizer::load(file).encode(read_text_file(testing::source_path("demo/text.txt"))),
+            all);
+  const int count = golden["count"], answered = std::ssize(golden["long_losses"]);
+  std::vector<int> prompt;
+  for (int k = 0; k < golden["long_count"]; ++k) {
+    prompt.push_back(all[k * golden["stride"].get<int>() % all.size()]);
+  }
+  const std::vector<int> answer(prompt.end() - answered, prompt.end());
+  prompt.resize(prompt.size() - answered);
+
+  const auto source = make_model_source(
+      resolve_model(file), {{"text", {all.begin(), all.begin() + count}, ""}}, {.threads = 2});
+  ScanOptions scan_options;
+  scan_options.lengths = {count};
+  scan_options.threads = 2;
+  scan_options.measures = {"weights", "model"};
+  const Results results = scan(*source, scan_options);
+  double worst = 0;
+  for (Index layer = 0; layer < 18; ++layer) {
+    for (Index head = 0; head < 4; ++head) {
+      const double expected = golden["entropy"][layer][head];
+      worst = std::max(worst, std::abs(results.at("entropy", {layer, head, 0}) - expected));
+    }
+  }
+  EXPECT_LE(worst, 1e-5);
+  EXPECT_NEAR(results.at("loss", {0}), golden["loss"].get<double>(), 1e-6);
+
+  // Far beyond the windows; only the logits of the last tokens are computed.
+  const auto beyond = make_model_source(
+      resolve_model(file), {make_case(prompt, answer, {.task = "t"}, "long")}, {.threads = 2});
+  for (int layer = 0; layer < 18; ++layer) beyond->layer(layer, 0);
+  const std::vector<double> losses = beyond->next_tokens(0).losses;
+  ASSERT_EQ(std::ssize(losses), answered);
+  const double tolerance = 2 * golden["long_rounded_deviation"].get<double>();  // of weights
+  for (int t = 0; t < answered; ++t) {
+    EXPECT_NEAR(losses[t], golden["long_losses"][t].get<double>(), tolerance) << t;
+  }
 }
 
 // tests/golden/make_smollm_golden.py: numpy in float64 with llama.cpp's own RoPE. With the rows of

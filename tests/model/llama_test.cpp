@@ -122,6 +122,53 @@ TEST(Llama, WindowsThatNoFieldStates) {
   EXPECT_EQ(windows("mistral-default"), (std::vector<Index>{4096, 4096}));
   EXPECT_EQ(windows("qwen3-plain"), (std::vector<Index>{0, 0}));
   EXPECT_EQ(windows("gemma2-defaults"), (std::vector<Index>{4096, 0}));
+  EXPECT_EQ(windows("gemma3_text-defaults"), (std::vector<Index>{4096, 4096, 4096, 4096, 4096, 0}));
+  EXPECT_EQ(windows("smollm3-plain"), (std::vector<Index>{0, 0, 0, 0}));
+}
+
+std::vector<double> losses_of(const std::string& golden, const json& changes) {
+  const Changed changed(golden, changes);
+  const auto source = open(changed.path(), {ids(40)});
+  for (int layer = 0; layer < source->info().layers; ++layer) source->layer(layer, 0);
+  return source->next_tokens(0).losses;
+}
+
+// transformers 5 writes the ropes of both types of layers into one field, transformers 4 the
+// windows as a pattern.
+TEST(Llama, Gemma3IsTheSameInBothFormsOfItsConfig) {
+  const auto rope = [](double theta) {
+    return json{{"rope_type", "default"}, {"rope_theta", theta}};
+  };
+  json nested = {
+      {"rope_theta", nullptr},
+      {"rope_local_base_freq", nullptr},
+      {"rope_parameters", {{"full_attention", rope(5e4)}, {"sliding_attention", rope(100)}}}};
+  const auto plain = losses_of("gemma3_text-plain", {});
+  EXPECT_EQ(losses_of("gemma3_text-plain", nested), plain);
+  EXPECT_EQ(
+      losses_of("gemma3_text-plain", {{"layer_types", nullptr}, {"sliding_window_pattern", 2}}),
+      plain);
+  // Each rope is that of its layers.
+  nested["rope_parameters"]["sliding_attention"] = rope(200);
+  EXPECT_NE(losses_of("gemma3_text-plain", nested), plain);
+  EXPECT_NE(losses_of("gemma3_text-plain", {{"rope_theta", 1e4}}), plain);
+}
+
+// An absent soft-cap of gemma2 is 50, that of gemma3 none.
+TEST(Llama, AbsentSoftCapsAreThoseOfTheFamily) {
+  const auto cap = [](const char* golden) {
+    return open(llama_folder(golden), {ids(20)})->layer(0, 0).front().softcap;
+  };
+  EXPECT_EQ(cap("gemma2-defaults"), 50.0f);
+  EXPECT_EQ(cap("gemma3_text-defaults"), 0.0f);
+}
+
+TEST(Llama, LayersWithoutPositionsTurnNothing) {
+  const auto source = open(llama_folder("smollm3-plain"), {ids(20)});
+  for (int layer = 0; layer < 4; ++layer) {
+    const HeadInput& head = source->layer(layer, 0).front();
+    EXPECT_EQ(std::ranges::equal(head.queries.row(9), head.unrotated_queries.row(9)), layer == 3);
+  }
 }
 
 // The embedding is the table's row, whatever the family makes of it.
@@ -246,6 +293,20 @@ TEST(Llama, RefusesWhatDoesNotFit) {
   refused(bad, "qwen2-layer-types", {{"use_sliding_window", false}}, {"sliding_window"});
   refused(unsupported, "mistral-window", {{"layer_types", {"full_attention", "sliding_attention"}}},
           {"layer_types", "sliding_attention in all layers", "full_attention"});
+  for (const int size : {0, -1}) {
+    refused(bad, "gemma3_text-plain", {{"sliding_window", size}}, {"sliding_window"});
+    refused(bad, "gemma3_text-pattern", {{"sliding_window_pattern", size}},
+            {"sliding_window_pattern"});
+  }
+  refused(bad, "gemma3_text-plain", {{"_sliding_window_pattern", 3}},
+          {"layer_types", "_sliding_window_pattern = 3", "full_attention in layer 1"});
+  refused(unsupported, "gemma3_text-plain", {{"layer_types", {"a", "b", "c"}}},
+          {"layer_types", "\"a\""});
+  refused(bad, "gemma3_text-plain",
+          {{"rope_parameters", {{"full_attention", {{"rope_type", "default"}}}}}},
+          {"rope_parameters.sliding_attention"});
+  refused(bad, "gemma3_text-plain", {{"head_dim", nullptr}}, {"self_attn", "shape [1024, 12]"});
+  refused(bad, "smollm3-window", {{"no_rope_layers", {1, 0}}}, {"no_rope_layers", "3 layers"});
   for (const double cap : {-1.0, 0.0, 1e-300, 1e300}) {  // beyond float32 is not "none" either
     refused(bad, "gemma2-plain", {{"attn_logit_softcapping", cap}}, {"attn_logit_softcapping"});
   }

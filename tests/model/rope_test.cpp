@@ -15,7 +15,7 @@ namespace {
 using testing::expect_error;
 
 Rope rope_of(const std::string& fields, Index head_dim = 8, Index trained = 64) {
-  return Rope(ConfigReader(fmt::format("{{{}}}", fields), "m/config.json"), head_dim, trained);
+  return Rope(ConfigReader(fmt::format("{{{}}}", fields), "m/config.json"), head_dim, trained, {});
 }
 
 TEST(Rope, TurnsPairsByPowersOfTheta) {

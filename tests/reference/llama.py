@@ -18,7 +18,10 @@ from tests.reference.safetensors_io import read_checkpoint, read_header
 
 Array = npt.NDArray[Any]
 
-FAMILIES = ("llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "seed_oss")
+FAMILIES = (
+    *("llama", "mistral", "ministral", "qwen2", "qwen3", "smollm3"),
+    *("gemma", "gemma2", "gemma3_text", "seed_oss"),
+)
 ROUNDED = {"BF16": 8, "F16": 11}  # binary digits of sqrt(width) in a Gemma of that type
 
 
@@ -56,7 +59,8 @@ class Config:
 
     @property
     def logit_cap(self) -> float:
-        return float(self.of("final_logit_softcapping", 30.0) or 0) if self.is_gemma2 else 0.0
+        otherwise = 30.0 if self.is_gemma2 else 0.0
+        return float(self.of("final_logit_softcapping", otherwise) or 0) if self.has_four_norms else 0.0
 
     @property
     def is_gemma(self) -> bool:
@@ -66,27 +70,56 @@ class Config:
     def is_gemma2(self) -> bool:
         return self.family == "gemma2"
 
+    @property
+    def is_gemma3(self) -> bool:
+        return self.family == "gemma3_text"
+
+    @property
+    def has_four_norms(self) -> bool:
+        return self.is_gemma2 or self.is_gemma3
+
+    @property
+    def norms_heads(self) -> bool:
+        return self.is_gemma3 or self.family == "qwen3"
+
     def scale(self, layer: int) -> float:
         del layer
-        by = self.of("query_pre_attn_scalar", 256) if self.is_gemma2 else self.head_width
+        by = self.of("query_pre_attn_scalar", 256) if self.has_four_norms else self.head_width
         return 1.0 / math.sqrt(by)
 
     def window(self, layer: int) -> int:
         """How many keys a row of the layer sees at most; 0: all before it."""
         size = int(self.of("sliding_window", 4096) or 0)
+        uses = self.of("use_sliding_window", False)
         if self.family == "mistral":
             return size
         if self.family.startswith("qwen"):
             slides = layer >= self.of("max_window_layers", 28)
-            size = size if self.of("use_sliding_window", False) else 0
-        elif self.is_gemma2:
-            slides = layer % 2 == 0
+            size = size if uses else 0
+        elif self.has_four_norms:
+            pattern = 2 if self.is_gemma2 else self.of("sliding_window_pattern", 6)
+            slides = (layer + 1) % pattern > 0
+        elif self.family == "smollm3":
+            slides = uses and self.theta(layer) is None
+        elif self.family == "ministral":
+            slides = True
         else:
             return 0
         types = self.of("layer_types")
         if types is not None:
             slides = types[layer] == "sliding_attention"
         return size if slides else 0
+
+    def theta(self, layer: int) -> float | None:
+        """The base of the rope of a layer; None: it has no positions."""
+        if self.family == "smollm3":
+            interval = self.of("no_rope_layer_interval", 4)
+            stated = self.of("no_rope_layers")
+            turns = stated[layer] if stated else (layer + 1) % interval
+            return float(self.of("rope_theta", 2e6)) if turns else None
+        if self.is_gemma3 and self.window(layer):
+            return float(self.of("rope_local_base_freq", 1e4))
+        return float(self.of("rope_theta", 1e6 if self.is_gemma3 else 1e4))
 
 
 def read_config(folder: Path) -> Config:
@@ -98,8 +131,10 @@ def read_config(folder: Path) -> Config:
     return Config(raw)
 
 
-def rotate(x: Array, theta: float) -> Array:
+def rotate(x: Array, theta: float | None) -> Array:
     """(heads, L, d): component i and i + d/2 of position p are turned by p theta^(-2i/d)."""
+    if theta is None:
+        return x
     half = x.shape[-1] // 2
     angle = np.arange(x.shape[1])[:, None] * theta ** (-np.arange(half) / half)
     turned = (x[..., :half] + 1j * x[..., half:]) * np.exp(1j * angle)
@@ -112,7 +147,7 @@ class LlamaModel:
         self._tensors = {
             name.removeprefix("model."): tensor for name, tensor in read_checkpoint(folder).items()
         }
-        tied = self.config.of("tie_word_embeddings", self.config.is_gemma)
+        tied = self.config.of("tie_word_embeddings", self.config.is_gemma or self.config.family == "smollm3")
         self._head = self._tensors["embed_tokens.weight" if tied else "lm_head.weight"]
         self._embedding_scale = 1.0
         if self.config.is_gemma:
@@ -133,7 +168,7 @@ class LlamaModel:
         """(heads, L, d) without positions, those of a group side by side and alike."""
         split = self._linear(x, f"{block}self_attn.{part}_proj")
         split = split.reshape(len(x), -1, self.config.head_width).transpose(1, 0, 2)
-        if self.config.family == "qwen3" and part != "v":
+        if self.config.norms_heads and part != "v":
             split = self._norm(split, f"{block}self_attn.{part}_norm")
         return np.repeat(split, self.config.heads // len(split), axis=0)
 
@@ -154,18 +189,18 @@ class LlamaModel:
         embedding = self._tensors["embed_tokens.weight"][tokens]
         x = embedding * self._embedding_scale
         gemma = self.config.is_gemma
-        name = self.config.of("hidden_activation" if self.config.is_gemma2 else "hidden_act")
+        name = self.config.of("hidden_activation" if self.config.has_four_norms else "hidden_act")
         activation = ACTIVATIONS[name or ("gelu_pytorch_tanh" if gemma else "silu")]
         layers = []
         for layer in range(self.config.layers):
             block = f"layers.{layer}."
             hidden, normed = x, self._norm(x, block + "input_layernorm")
             plain_q, plain_k, v = (self._heads(normed, block, part) for part in "qkv")
-            theta = self.config.of("rope_theta", 10000.0)
+            theta = self.config.theta(layer)
             q, k = rotate(plain_q, theta), rotate(plain_k, theta)
             added = self._linear(self._attend(layer, q, k, v), block + "self_attn.o_proj")
             after = block + "post_attention_layernorm"
-            if self.config.is_gemma2:
+            if self.config.has_four_norms:
                 x = x + self._norm(added, after)
                 normed = self._norm(x, block + "pre_feedforward_layernorm")
             else:
@@ -174,7 +209,7 @@ class LlamaModel:
             gate = activation(self._linear(normed, block + "mlp.gate_proj"))
             up = self._linear(normed, block + "mlp.up_proj")
             added = self._linear(gate * up, block + "mlp.down_proj")
-            if self.config.is_gemma2:
+            if self.config.has_four_norms:
                 added = self._norm(added, block + "post_feedforward_layernorm")
             x = x + added
             layers.append(LayerTrace(q, k, v, hidden, plain_q, plain_k))

@@ -1,11 +1,13 @@
 // Tokenizers from the metadata of GGUF files.
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
 
 #include "checkpoint/made_file.hpp"
 #include "files.hpp"
+#include "headgauge/files.hpp"
 #include "headgauge/tokenize.hpp"
 #include "made_gguf.hpp"
 #include "tokenize/gguf_tokenizer.hpp"
@@ -14,6 +16,7 @@ namespace headgauge {
 namespace {
 
 namespace fs = std::filesystem;
+using nlohmann::json;
 using testing::expect_error;
 using testing::MadeGguf;
 
@@ -108,6 +111,28 @@ TEST(GgufTokenizer, OfSmolLm2) {
   EXPECT_EQ(tokenizer.vocabulary(), 49152);
   expect_golden(tokenizer, "SmolLM2");
   EXPECT_EQ(tokenizer.encode("<|im_start|>user"), (Ids{1, 4093}));
+}
+
+// The texts for tokenizers of llama.cpp, by transformers (tests/golden/make_gemma_golden.py).
+TEST(GgufTokenizer, OfGemma3) {
+  const std::string file = testing::gemma3_path();
+  if (!testing::exists(file)) GTEST_SKIP() << testing::kNoGemma3;
+  SKIP_WITHOUT(vocabulary_file("llama-spm"));
+  const json golden =
+      json::parse(slurp(testing::source_path("tests/golden/gguf/gemma3.json")))["texts"];
+  std::map<std::string, Ids> expected;
+  for (const json& text : golden) expected[text["sha256"]] = text["ids"].get<Ids>();
+  const Tokenizer tokenizer = Tokenizer::load(file);
+  std::set<std::string> seen;
+  for (const char* name : {"gpt-2", "bert-bge", "llama-spm"}) {
+    for (const Vector& v : read_vectors(name)) {
+      if (v.text.empty()) continue;
+      const std::string sum = text_sha256(v.text);
+      EXPECT_EQ(tokenizer.encode(v.text), expected[sum]) << v.text;
+      seen.insert(sum);
+    }
+  }
+  EXPECT_EQ(seen.size(), expected.size());
 }
 
 MadeGguf small_bpe() {

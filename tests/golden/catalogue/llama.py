@@ -11,10 +11,13 @@ from tests.golden.catalogue.files import Tensor
 ARCHITECTURES = {
     "llama": "LlamaForCausalLM",
     "mistral": "MistralForCausalLM",
+    "ministral": "MinistralForCausalLM",
+    "smollm3": "SmolLM3ForCausalLM",
     "qwen2": "Qwen2ForCausalLM",
     "qwen3": "Qwen3ForCausalLM",
     "gemma": "GemmaForCausalLM",
     "gemma2": "Gemma2ForCausalLM",
+    "gemma3_text": "Gemma3ForCausalLM",
     "seed_oss": "SeedOssForCausalLM",
 }
 
@@ -52,7 +55,7 @@ class Llama(Case):
             "torch_dtype": TORCH_NAMES[self.dtype],
             "vocab_size": self.vocab,
         }
-        if self.model_type.startswith("gemma"):
+        if self.model_type.startswith(("gemma", "smollm3")):
             config["pad_token_id"] = 0
         return config
 
@@ -78,9 +81,9 @@ class Llama(Case):
             "mlp.down_proj": (width, inner, mlp_bias),
         }
         norms = {"input_layernorm": width, "post_attention_layernorm": width}
-        if family == "qwen3":
+        if family in ("qwen3", "gemma3_text"):
             norms |= {"self_attn.q_norm": self.head_dim, "self_attn.k_norm": self.head_dim}
-        if family == "gemma2":
+        if family in ("gemma2", "gemma3_text"):
             norms |= {"pre_feedforward_layernorm": width, "post_feedforward_layernorm": width}
         recipes: dict[str, Recipe] = {
             "model.embed_tokens.weight": ((self.vocab, width), 0.0, sharp),
@@ -328,6 +331,63 @@ CASES: tuple[Llama, ...] = (
         tied=True,
         dtype="f16",
         drop=("tie_word_embeddings", "max_position_embeddings", "rms_norm_eps"),
+    ),
+    Llama(
+        "gemma3_text-plain",
+        "layers 0 and 2 look back 21 keys and turn by another rope; norms of queries and keys",
+        layers=3,
+        kv_heads=1,
+        head_dim=8,
+        tied=True,
+        changes={
+            "query_pre_attn_scalar": 7,
+            "sliding_window": 21,
+            "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
+            "rope_theta": 5e4,
+            "rope_local_base_freq": 100.0,
+        },
+    ),
+    Llama(
+        "gemma3_text-pattern",
+        "sliding_window_pattern, a scaled rope of the layers without a window, a soft-cap of the logits",
+        layers=3,
+        head_dim=8,
+        dtype="bf16",
+        changes={
+            "final_logit_softcapping": 2.0,
+            "sliding_window": 9,
+            "sliding_window_pattern": 2,
+            **rope("linear", factor=2.5),
+        },
+    ),
+    Llama(
+        "gemma3_text-defaults",
+        "no optional field: the sixth layer has no window, scores over 16, no soft-caps",
+        layers=6,
+        tied=True,
+        drop=("tie_word_embeddings", "max_position_embeddings", "rms_norm_eps"),
+    ),
+    Llama(
+        "ministral-layer-types",
+        "the second of three layers looks back 13 keys",
+        layers=3,
+        changes={
+            "sliding_window": 13,
+            "layer_types": ["full_attention", "sliding_attention", "full_attention"],
+        },
+    ),
+    Llama(
+        "smollm3-plain",
+        "every fourth layer has no positions",
+        layers=4,
+        tied=True,
+        drop=("tie_word_embeddings", "max_position_embeddings"),
+    ),
+    Llama(
+        "smollm3-window",
+        "layers without positions, by no_rope_layers, look back 15 keys",
+        layers=3,
+        changes={"no_rope_layers": [1, 0, 0], "use_sliding_window": True, "sliding_window": 15},
     ),
     Llama(
         "seed_oss-plain",

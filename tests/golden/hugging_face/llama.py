@@ -30,6 +30,7 @@ class WideTorch:
 
 
 def modeling(family: str) -> Any:
+    family = family.removesuffix("_text")
     return importlib.import_module(f"transformers.models.{family}.modeling_{family}")
 
 
@@ -61,8 +62,7 @@ def load(folder: Path, double: bool) -> Any:
         )
     tied = {"lm_head.weight"} if model.config.tie_word_embeddings else set()
     check_loaded(folder, info, tied, lambda key: key.endswith("inv_freq"))
-    if model.model.rotary_emb.inv_freq.dtype != (torch.float64 if double else torch.float32):
-        raise TypeError("the frequencies have another type")
+    check_types(model.model.rotary_emb.buffers(), torch.float64 if double else torch.float32)
     model.eval()
     round_embedding_scale(model, folder)
     return model
@@ -94,11 +94,11 @@ def run(model: Any, tokens: Sequence[int]) -> Run:
     hidden: list[torch.Tensor] = []
     turned: list[tuple[torch.Tensor, torch.Tensor]] = []
     module = modeling(config.model_type)
-    rotate = module.apply_rotary_pos_emb
+    attend = module.eager_attention_forward
 
-    def recorded(*args: Any, **kwargs: Any) -> Any:
-        turned.append(rotate(*args, **kwargs))
-        return turned[-1]
+    def recorded(of: Any, query: torch.Tensor, key: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        turned.append((query, key))
+        return attend(of, query, key, *args, **kwargs)
 
     def entering(_: Any, args: Any, kwargs: Any) -> None:
         hidden.append(args[0] if args else kwargs["hidden_states"])
@@ -109,7 +109,7 @@ def run(model: Any, tokens: Sequence[int]) -> Run:
     with (
         torch.no_grad(),
         in_float64(config.model_type, expected == torch.float64),
-        mock.patch.object(module, "apply_rotary_pos_emb", recorded),
+        mock.patch.object(module, "eager_attention_forward", recorded),
     ):
         out = model(torch.tensor([list(tokens)]), output_attentions=True, use_cache=False)
     for hook in hooks:
