@@ -1,6 +1,7 @@
 #include "cli/table_header.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -53,6 +54,22 @@ std::string model_line(const ModelRecord& model) {
                      ? counted(*model.layers, "layer") + " of " + counted(*model.heads, "head")
                      : "",
                  has_size ? fmt::format("head size {}", *model.head_dim) : ""});
+}
+
+// Example: "512 keys in 15 of 18 layers, all but 5, 11, 17"; empty if heads see all keys.
+std::string windows_line(const Results& results) {
+  if (results.coord("window") == nullptr) return "";
+  const auto windows = results.coord_numbers("window"), layers = results.coord_numbers("layer");
+  std::vector<double> without;
+  for (std::size_t l = 0; l < windows.size(); ++l) {
+    if (windows[l] == 0) without.push_back(layers[l]);
+  }
+  if (windows.empty() || without.size() == windows.size()) return "";
+  constexpr std::size_t kListed = 12;
+  const bool lists = !without.empty() && without.size() <= kListed;
+  return fmt::format("{} keys in {} of {} layers{}", std::ranges::max(windows),
+                     windows.size() - without.size(), windows.size(),
+                     lists ? fmt::format(", all but {}", fmt::join(without, ", ")) : "");
 }
 
 // Example: "war_and_peace.txt (1154 tokens)", and the number of further texts.
@@ -167,6 +184,7 @@ std::string length_lines(const Results& results, const Painter& paint, std::size
 
 std::string render_header(const Results& results, const Painter& paint, std::size_t width) {
   std::string out = labelled(paint, "model", model_line(results.model), width) +
+                    labelled(paint, "windows", windows_line(results), width) +
                     labelled(paint, "text", text_line(results.text), width) +
                     labelled(paint, "run", run_line(results), width);
   if (results.partial) {

@@ -161,7 +161,7 @@ class ConfigReader {
   // Returns "FILE: field KEY", for messages.
   std::string where(std::string_view key) const;
   const std::string& file() const { return file_; }
-  // Returns the checksum of the text in hex; empty for a child.
+  // Returns the checksum of the whole text in hex.
   const std::string& sha256() const { return sha256_; }
   const nlohmann::json& json() const { return *json_; }
 
@@ -245,6 +245,7 @@ class Checkpoint {
  private:
   void open_gguf();
   void open_safetensors();
+  void take_text_part();
 
   ResolvedModel model_;
   ConfigReader config_;

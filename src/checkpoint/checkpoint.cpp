@@ -1,6 +1,7 @@
-#include <filesystem>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "base/sha256.hpp"
@@ -26,7 +27,30 @@ Checkpoint::Checkpoint(const ResolvedModel& model) : model_(model), config_(open
     open_gguf();
   } else {
     open_safetensors();
+    take_text_part();
   }
+}
+
+// Leaves the text part of a Gemma 3 that also reads images, under the names of one that does not.
+void Checkpoint::take_text_part() {
+  if (config_.get_or<std::string>("model_type", "") != "gemma3") return;
+  config_ = config_.child("text_config");
+  std::map<std::string, TensorView, std::less<>> of_text;
+  for (const auto& [name, tensor] : tensors_) {
+    // The names of transformers 4, of transformers 5, and of a head.
+    for (const auto& [prefix, plain] : {std::pair{"language_model.model.", "model."},
+                                        {"model.language_model.", "model."},
+                                        {"language_model.lm_head.", "lm_head."},
+                                        {"lm_head.", "lm_head."}}) {
+      if (!name.starts_with(prefix)) continue;
+      of_text.emplace(plain + name.substr(std::string_view(prefix).size()), tensor);
+      break;
+    }
+  }
+  notices_.push_back(
+      fmt::format("{} also reads images: only its text part is measured ({} of {} tensors)",
+                  model_.name, of_text.size(), tensors_.size()));
+  tensors_ = std::move(of_text);
 }
 
 void Checkpoint::open_gguf() {

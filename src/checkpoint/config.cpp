@@ -136,7 +136,6 @@ ConfigReader ConfigReader::child(std::string_view key) const {
   if (!json.is_object()) refuse(key, "an object", describe(json));
   ConfigReader child = *this;
   child.json_ = std::shared_ptr<const Json>(json_, &json);
-  child.sha256_.clear();
   child.prefix_ += std::string(key) + ".";
   return child;
 }

@@ -184,11 +184,11 @@ Index JointChange::numbers() const {
 JointChange::Documents JointChange::sample(int k) const {
   // Strides near the golden ratio visit all parts of a list early, as pieces of one text succeed
   // each other in it.
-  const auto visited = [](const std::vector<Index>& of, int k) {
+  const auto visited = [](const std::vector<Index>& of, int place) {
     const auto count = std::ssize(of);
     auto stride = std::max<Index>(1, std::llround(std::numbers::phi_v<double> * count) - count);
     while (std::gcd(stride, count) != 1) ++stride;
-    return of[static_cast<std::size_t>(k * stride % count)];
+    return of[static_cast<std::size_t>(place * stride % count)];
   };
   Documents documents{.texts = {visited(judged_.texts, k)}, .cases = {}};
   if (const int tasks = static_cast<int>(std::ssize(judged_.cases)); tasks > 0) {

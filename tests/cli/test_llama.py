@@ -101,6 +101,16 @@ class Made(CommandTest):
         reach = results["metrics"]["attention_distance_by_position"]["values"]
         self.assertTrue(all(head[-1] <= 8 for layer in reach[1:] for head in layer))
         self.assertTrue(any(head[-1] > 8 for head in reach[0]))
+        text = self.succeed("scan", "qwen2-window", "--tokens", "ids.txt").out
+        self.assertRegex(text, r"(?m)^windows +9 keys in 2 of 3 layers, all but 0$")
+
+    def test_the_two_ropes_of_gemma_3_are_shown(self) -> None:
+        self.model("gemma3_text-plain")
+        rope = json.loads(self.succeed("inspect", "gemma3_text-plain", "--json").out)["rope"]
+        self.assertEqual(rope, "theta 50000; with a window: theta 100")
+        self.model("smollm3-plain")
+        rope = json.loads(self.succeed("inspect", "smollm3-plain", "--json").out)["rope"]
+        self.assertEqual(rope, "theta 2000000; 1 of 4 layers without positions")
 
     def test_the_same_bits_on_any_number_of_threads(self) -> None:
         for golden in ("llama-plain", "gemma2-plain"):

@@ -154,6 +154,34 @@ TEST(Llama, Gemma3IsTheSameInBothFormsOfItsConfig) {
   EXPECT_NE(losses_of("gemma3_text-plain", {{"rope_theta", 1e4}}), plain);
 }
 
+// A config with images has the same text part, under other names.
+TEST(Llama, OfGemma3WithImagesOnlyTheTextPartRuns) {
+  const std::string golden = llama_folder("gemma3_text-plain");
+  const json text = json::parse(testing::read_bytes(golden + "/config.json"));
+  const Safetensors file = Safetensors::open(golden + "/model.safetensors");
+  for (const char* prefix : {"language_model.model.", "model.language_model."}) {
+    const testing::TemporaryFolder folder("images");
+    std::vector<TensorData> tensors;
+    std::vector<std::vector<float>> values;
+    for (const TensorView& tensor : file.tensors()) {
+      const auto wide = tensor.values();
+      values.emplace_back(wide.begin(), wide.end());
+      tensors.push_back(float_tensor(prefix + tensor.name.substr(6), tensor.shape, values.back()));
+    }
+    tensors.push_back(float_tensor("vision_tower.patch", {1}, std::span(values.front()).first(1)));
+    write_safetensors(folder / "model.safetensors", tensors);
+    testing::write_bytes(folder / "config.json",
+                         json{{"model_type", "gemma3"}, {"text_config", text}}.dump());
+    const auto source = open(folder.path(), {ids(40)});
+    for (int layer = 0; layer < 3; ++layer) source->layer(layer, 0);
+    EXPECT_EQ(source->next_tokens(0).losses, losses_of("gemma3_text-plain", {}));
+    expect_part(source->info().notices.front(),
+                "only its text part is measured (41 of 42 tensors)");
+  }
+  const Changed none("gemma3_text-plain", {{"model_type", "gemma3"}});
+  expect_error(ErrorKind::bad_input, {"text_config"}, [&] { open(none.path(), {ids(4)}); });
+}
+
 // An absent soft-cap of gemma2 is 50, that of gemma3 none.
 TEST(Llama, AbsentSoftCapsAreThoseOfTheFamily) {
   const auto cap = [](const char* golden) {
