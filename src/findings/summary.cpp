@@ -72,7 +72,8 @@ MaybeLine Summary::sinks() const {
     line.say(i == 0                                            ? ": more than "
              : i + 1 == std::min<std::size_t>(found.size(), 3) ? " and "
                                                                : ", ");
-    if (i == 0) line.constant("5").say(" % goes ");
+    if (i == 0)
+      line.constant("5").say(unwindowed_heads() ? " %, of queries that see it, goes " : " % goes ");
     line.say((sink.position == 0 ? "to the first " : "to ") + key);
     if (sink.position != 0) line.say(" ").derived(sink.position + 1.0);
     line.say(" in ").derived(sink.heads).say(std::round(sink.heads) == 1 ? " head" : " heads");
@@ -331,8 +332,10 @@ MaybeLine Summary::separability() const {
   line.label(results_, "top_n", *top_n);
   length(line.say(" of ")).say(", beyond the sinks, ");
   if (judged) {
-    flag_count(line, "saturated", "separates its", "separate their");
-    line.say(" keys less well than with the pairing of weights and keys permuted");
+    constexpr const char* kHow =
+        " keys less well than with the pairing of weights and keys permuted";
+    flag_count(line, "saturated", (std::string("separates its") + kHow).c_str(),
+               (std::string("separate their") + kHow).c_str());
     add_copies(line);
     by(by(line.say("; "), *most).say(" exceeds that most, "), *least).say(" least.");
     return line.done();

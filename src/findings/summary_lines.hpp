@@ -89,12 +89,34 @@ class Summary {
   Line& cutoff(Line& line, std::string_view flag) const {
     return line.constant(fmt::format("{}", flag_info(flag).cutoff));
   }
-  // Writes "1 of 6 heads ONE" or "2 of 6 heads MANY".
+  // Returns whether the layer's heads see all keys of the longest text.
+  bool sees_all(const HeadName& head) const {
+    if (results_.coord("window") == nullptr) return true;
+    const double window = results_.coord_numbers("window")[head.layer_index];
+    return window == 0 || window >= longest_length(results_).value_or(0);
+  }
+  // Returns the number of heads that see all keys; nothing if that is all heads or none.
+  std::optional<Index> unwindowed_heads() const {
+    const auto count =
+        std::ranges::count_if(heads_, [&](const HeadName& head) { return sees_all(head); });
+    return count == 0 || count == std::ssize(heads_) ? std::nullopt : std::optional<Index>(count);
+  }
+  // Writes "1 of 6 heads ONE" or "2 of 6 heads MANY"; where some layers have a window also "(1 of
+  // the 3 that see all keys)".
   Line& flag_count(Line& line, const char* flag, const char* one, const char* many) const {
     const auto n = flag_count(flag);
     line.flags(flag, static_cast<double>(n)).say(" of ");
     line.whole({Line::Kind::heads}, static_cast<double>(heads_.size()));
-    return line.say(heads_.size() == 1 ? " head " : " heads ").say(n == 1 ? one : many);
+    line.say(heads_.size() == 1 ? " head " : " heads ").say(n == 1 ? one : many);
+    const auto without = unwindowed_heads();
+    if (!without || n == 0) return line;
+    const auto among = std::ranges::count_if(heads_, [&](const HeadName& head) {
+      return sees_all(head) && std::ranges::any_of(results_.flags, [&](const Flag& raised) {
+               return raised.name == flag && raised.layer == head.layer && raised.head == head.head;
+             });
+    });
+    line.say(" (").derived(static_cast<double>(among)).say(" of the ");
+    return line.derived(static_cast<double>(*without)).say(" that see all keys)");
   }
   void closest(int searched, Line& line) const;
 

@@ -99,8 +99,8 @@ std::vector<Octave> octaves_of(const LayerStatistics& layer, const OctaveHandles
   return octaves;
 }
 
-double or_infinite(const std::optional<Index>& length) {
-  return length ? static_cast<double>(*length) : std::numeric_limits<double>::infinity();
+double or_infinite(const std::optional<double>& number) {
+  return number.value_or(std::numeric_limits<double>::infinity());
 }
 
 // The results for one head along its octaves.
@@ -141,14 +141,18 @@ class TrendMetrics {
     put_slope(head.entropy, cell, *entropy_);
     put_slope(head.largest, cell, *largest_);
     put_slope(head.critical, cell, *critical_);
-    const std::optional<bool> holds = forecast_holds(head.effective);
+    const double window =
+        results_.coord("window") ? results_.coord_numbers("window")[cell.front()] : 0;
+    const double most =
+        or_infinite(window > 0 ? std::optional<double>(std::log(window)) : std::nullopt);
+    const std::optional<bool> holds = forecast_holds(head.effective, most);
     if (!holds) return;
     const Index intervention = cell.size() > 2 ? cell[2] : 0;
     ++judged_[intervention];
     held_[intervention] += *holds;
     cell.push_back(0);
     for (const double position : positions.first(within_)) {
-      const Forecast forecast = forecast_effective_tokens(head.effective, position);
+      const Forecast forecast = forecast_effective_tokens(head.effective, position, most);
       forecasts_->set(cell, {forecast.value});
       low_->set(cell, {forecast.low});
       high_->set(cell, {forecast.high});

@@ -3,6 +3,7 @@
 // at longer contexts (docs/mathematics.md 7b).
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -48,7 +49,9 @@ struct Forecast {
 };
 // Forecasts effective tokens on an octave with the mean position exp(`position`) from earlier
 // octaves, whose values are logarithms of effective tokens; undefined with fewer than 5 octaves.
-Forecast forecast_effective_tokens(std::span<const Octave> octaves, double position);
+// `most_keys`: the logarithm of the head's window.
+Forecast forecast_effective_tokens(std::span<const Octave> octaves, double position,
+                                   double most_keys = std::numeric_limits<double>::infinity());
 
 // Returns the indices of the lengths that serve as octaves: the longest and then, backwards, each
 // length that is at most 1/1.5 of the one chosen before.
@@ -56,7 +59,8 @@ std::vector<Index> octave_lengths(std::span<const double> lengths);
 
 // Returns whether the interval forecast from all octaves but the last contains the last one's
 // value; nothing if there are too few octaves.
-std::optional<bool> forecast_holds(std::span<const Octave> octaves);
+std::optional<bool> forecast_holds(std::span<const Octave> octaves,
+                                   double most_keys = std::numeric_limits<double>::infinity());
 
 // Makes the measure. For a causal source (`causal`) it derives everything from position bins. For
 // others it measures one pass and keeps what derive_over_lengths() needs.

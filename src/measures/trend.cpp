@@ -148,7 +148,8 @@ std::vector<Index> octave_lengths(std::span<const double> lengths) {
   return taken;
 }
 
-Forecast forecast_effective_tokens(std::span<const Octave> octaves, double position) {
+Forecast forecast_effective_tokens(std::span<const Octave> octaves, double position,
+                                   double most_keys) {
   Forecast forecast;
   if (octaves.size() < kFewestTrendOctaves) return forecast;
   const Walk walk(steps_of(octaves));
@@ -157,7 +158,8 @@ Forecast forecast_effective_tokens(std::span<const Octave> octaves, double posit
   // The number of keys may grow more slowly than the text, or not at all, under a window or a
   // pattern.
   const double growth = (last.keys - before.keys) / (last.position - before.position);
-  const double more_keys = std::clamp(growth, 0.0, 1.0) * ahead;
+  const double more_keys =
+      std::min(std::clamp(growth, 0.0, 1.0) * ahead, std::max(0.0, most_keys - last.keys));
   const double centre = last.value + walk.drift() * more_keys;
   const double deviation = std::hypot(walk.deviation(ahead, more_keys), kSinglePrecision);
   const double reach = student_quantile((1 - kForecastLevel) / 2, walk.freedom()) * deviation;
@@ -166,11 +168,11 @@ Forecast forecast_effective_tokens(std::span<const Octave> octaves, double posit
   return {tokens(centre), tokens(centre - reach), tokens(centre + reach)};
 }
 
-std::optional<bool> forecast_holds(std::span<const Octave> octaves) {
+std::optional<bool> forecast_holds(std::span<const Octave> octaves, double most_keys) {
   if (octaves.empty()) return std::nullopt;
   const Octave& last = octaves.back();
   const Forecast forecast =
-      forecast_effective_tokens(octaves.first(octaves.size() - 1), last.position);
+      forecast_effective_tokens(octaves.first(octaves.size() - 1), last.position, most_keys);
   if (std::isnan(forecast.value)) return std::nullopt;
   // The ends may be limits of the possible range, which a rounded mean can touch.
   const double measured = std::exp(last.value), slack = kSinglePrecision * measured;

@@ -135,6 +135,23 @@ TEST(Forecast, GrowsNoBeyondTheNumberOfKeysAndNotBelowOne) {
   EXPECT_EQ(forecast_effective_tokens(down, 10).low, 1);
 }
 
+// A head with a window of e^6 keys, seen by half of the last octave's rows, has no more of them.
+TEST(Forecast, GrowsNoBeyondTheWindowOfTheHead) {
+  std::vector<Octave> octaves;
+  for (int k = 0; k < 8; ++k) {
+    const double keys = std::min(1.0 * k, 5.4);
+    octaves.push_back({1.0 * k, keys, .9 * keys});
+  }
+  octaves.back() = {7, 5.9, .9 * 5.9};
+  const Forecast open = forecast_effective_tokens(octaves, 12);
+  const Forecast within = forecast_effective_tokens(octaves, 12, 6);
+  EXPECT_GT(open.high, std::exp(6.0));
+  EXPECT_LE(within.high, std::exp(6.0) * (1 + 1e-12));
+  EXPECT_LT(within.value, open.value);
+  // No window of the past is forgotten: it holds what it held.
+  EXPECT_NEAR(forecast_effective_tokens(octaves, 12, 5).value, std::exp(.9 * 5.9), 1e-9);
+}
+
 // Steps of 0, 1, 1 and 0.5 in units of an octave, by hand and by tests/reference/dispersion.py.
 TEST(Forecast, AgreesWithAWorkedExample) {
   const double o = std::log(2.0);
