@@ -1,6 +1,7 @@
 #include "headgauge/session.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -46,6 +47,19 @@ std::shared_ptr<HeadSource> open_other(const Input& input, const std::string& op
                            "what is chosen on a text must not be judged on it"));
   }
   return open_source(other);
+}
+
+// Returns the layers without a window of the model's own, in the form of ScanOptions::layers, if
+// other layers have one; else an empty text.
+std::string layers_without_window(const SourceInfo& source) {
+  std::vector<int> without;
+  for (const int layer : source.attention_layers()) {
+    if (source.windows.empty() || source.windows[static_cast<std::size_t>(layer)] == 0) {
+      without.push_back(layer);
+    }
+  }
+  const bool all = without.size() == source.attention_layers().size();
+  return all ? "" : fmt::format("{}", fmt::join(without, ","));
 }
 
 }  // namespace
@@ -110,6 +124,9 @@ Results Session::compare(CompareRequest request) {
                            "add text_files(FILE)"));
   }
   request.options.scan.examples = kept_tokens(request.options, source->info());
+  ScanOptions& scan = request.options.scan;
+  const bool asks = !scan.layers.empty() || !scan.heads.empty() || !request.plans.empty();
+  if (!asks) scan.layers = layers_without_window(source->info());
   CompareRequest recorded = request;
   recorded.options.scan = resolved(request.options.scan, source->info());
   request.options.scan.journal =
@@ -145,6 +162,12 @@ Results Session::compare(CompareRequest request) {
     Results measured = compared();
     if (!running.has_results()) return measured;
     described(*source);
+    if (!asks && !scan.layers.empty()) {
+      measured.notices.push_back(fmt::format(
+          "layers with a window of the model's own keep their attention, and the others "
+          "({}) are changed; ScanOptions::layers = 0-{} changes all",
+          scan.layers, source->info().layers - 1));
+    }
     for (std::size_t i = 0; i < plans.size(); ++i) {
       measured.settings["plan_sha256"].push_back(plans[i].sha256);
       const std::string notice = context_notice(plans[i], request.plans[i], measured);

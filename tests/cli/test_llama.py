@@ -104,6 +104,20 @@ class Made(CommandTest):
         text = self.succeed("scan", "qwen2-window", "--tokens", "ids.txt").out
         self.assertRegex(text, r"(?m)^windows +9 keys in 2 of 3 layers, all but 0$")
 
+    def test_a_comparison_changes_the_layers_without_a_window(self) -> None:
+        self.model("gemma3_text-plain")
+        self.ids(64, vocabulary=31)
+        words = ("compare", "gemma3_text-plain", "--tokens", "ids.txt", "--normalizer", "uniform")
+        results, done = self.saved(*words)
+        self.assertEqual(results["settings"]["layers"], "1")
+        self.assertIn("the others (1) are changed; --layers 0-2 changes all", done.err)
+        changes = results["metrics"]["loss_change"]["values"]
+        asked, done = self.saved(*words, "--layers", "1", out="asked")
+        self.assertEqual(asked["metrics"]["loss_change"]["values"], changes)
+        self.assertNotIn("are changed", done.err)
+        asked, done = self.saved(*words, "--layers", "0-2", out="all")
+        self.assertNotEqual(asked["metrics"]["loss_change"]["values"], changes)
+
     def test_the_two_ropes_of_gemma_3_are_shown(self) -> None:
         self.model("gemma3_text-plain")
         rope = json.loads(self.succeed("inspect", "gemma3_text-plain", "--json").out)["rope"]
