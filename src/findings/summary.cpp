@@ -124,6 +124,7 @@ MaybeLine Summary::roles() const {
       line.say(i > 0 ? ", " : open ? ": " : " (");
       line.head({0, 0, heads[i]->layer, heads[i]->head});
     }
+    if (unwindowed_heads()) open_heads(line.say("; "), kind.flag);
     line.say(")");
     any = true;
   }

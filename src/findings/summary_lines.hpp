@@ -101,6 +101,17 @@ class Summary {
         std::ranges::count_if(heads_, [&](const HeadName& head) { return sees_all(head); });
     return count == 0 || count == std::ssize(heads_) ? std::nullopt : std::optional<Index>(count);
   }
+  // Writes "1 of the 3 that see all keys": how many of these have the flag.
+  Line& open_heads(Line& line, std::string_view flag) const {
+    const auto among = std::ranges::count_if(results_.flags, [&](const Flag& raised) {
+      const auto head =
+          std::ranges::find(heads_, std::pair(raised.layer, raised.head),
+                            [](const HeadName& h) { return std::pair(h.layer, h.head); });
+      return raised.name == flag && head != heads_.end() && sees_all(*head);
+    });
+    line.derived(static_cast<double>(among)).say(" of the ");
+    return line.derived(static_cast<double>(*unwindowed_heads())).say(" that see all keys");
+  }
   // Writes "1 of 6 heads ONE" or "2 of 6 heads MANY"; where some layers have a window also "(1 of
   // the 3 that see all keys)".
   Line& flag_count(Line& line, const char* flag, const char* one, const char* many) const {
@@ -108,15 +119,8 @@ class Summary {
     line.flags(flag, static_cast<double>(n)).say(" of ");
     line.whole({Line::Kind::heads}, static_cast<double>(heads_.size()));
     line.say(heads_.size() == 1 ? " head " : " heads ").say(n == 1 ? one : many);
-    const auto without = unwindowed_heads();
-    if (!without || n == 0) return line;
-    const auto among = std::ranges::count_if(heads_, [&](const HeadName& head) {
-      return sees_all(head) && std::ranges::any_of(results_.flags, [&](const Flag& raised) {
-               return raised.name == flag && raised.layer == head.layer && raised.head == head.head;
-             });
-    });
-    line.say(" (").derived(static_cast<double>(among)).say(" of the ");
-    return line.derived(static_cast<double>(*without)).say(" that see all keys)");
+    if (n > 0 && unwindowed_heads()) open_heads(line.say(" ("), flag).say(")");
+    return line;
   }
   void closest(int searched, Line& line) const;
 

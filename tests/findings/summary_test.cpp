@@ -34,6 +34,23 @@ TEST(Summary, FourLinesInPlainWords) {
 }
 // clang-format on
 
+// The heads of the first layer see 512 keys at most: a count of heads says how many see all.
+TEST(Summary, TellsHeadsThatSeeAllKeysFromOthers) {
+  Results r = scanned_results();
+  r.text.sinks.emplace();
+  r.text.sinks->push_back({.position = 0, .heads = 1, .first_layer = 0, .last_layer = 0});
+  r.set_coord("window", std::vector<double>{512, 0});
+  testing::expect_every_number_is_in_the_results(r);
+  const auto lines = texts(r);
+  expect_part(lines[0], "1 of 6 heads rests on sinks (0 of the 3 that see all keys), keys that");
+  expect_part(lines[0], "more than 5 %, of queries that see it, goes to the first token in 1 head");
+  expect_part(lines[3], "permuted (1 of the 3 that see all keys); head 1.0");
+  // A window of the whole text is none.
+  r.set_coord("window", std::vector<double>{1024, 0});
+  expect_part(texts(r)[0], "1 of 6 heads rests on sinks, keys that");
+  expect_part(texts(r)[0], "more than 5 % goes to the first token");
+}
+
 TEST(Summary, EveryNumberIsInTheResults) {
   testing::expect_every_number_is_in_the_results(scanned_results());
 }

@@ -140,6 +140,8 @@ function about(results: Results): HTMLElement {
   if (results.coord("layer").length > 0) {
     facts.push(`${count(model.layers, "layer")} × ${count(model.heads, "head")}`);
   }
+  const windows = windowsOf(results);
+  if (windows !== undefined) facts.push(windows);
   const parameters = model["parameters"];
   if (typeof parameters === "number") facts.push(`${grouped(parameters)} parameters`);
   const texts = (text.names ?? []).map((name, k) => {
@@ -154,6 +156,19 @@ function about(results: Results): HTMLElement {
     element("h1", {}, model.name),
     element("p", { class: "facts" }, [...facts, ...read].join(" · ")),
   );
+}
+
+// Example: "windows of 512 keys in all layers but 5, 11, 17"; undefined if all heads see all keys.
+export function windowsOf(results: Results): string | undefined {
+  const windows = results.coord("window").map(Number);
+  const within = windows.filter((window) => window > 0);
+  if (within.length === 0) return undefined;
+  const others = results.coord("layer").filter((_, layer) => windows[layer] === 0);
+  const where =
+    others.length > 12 ? `${within.length} of ${windows.length} layers`
+    : others.length > 0 ? `all layers but ${others.join(", ")}`
+    : "all layers";
+  return `windows of ${Math.max(...within)} keys in ${where}`;
 }
 
 export function notices(results: Results): HTMLElement | null {

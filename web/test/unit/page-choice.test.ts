@@ -5,6 +5,7 @@ import { allHeads, chosenCell, comparedDim, headCell, isPerHead, rowsBehind } fr
 import { answerRows, hasAnswers } from "../../src/page/answers";
 import { hasLosses, lossRows } from "../../src/page/losses";
 import { nextPlace, reading } from "../../src/page/map";
+import { windowsOf } from "../../src/page/overview";
 import { metricOptions } from "../../src/page/selection";
 import { madeCompare, madeDiff, madeResults } from "./made";
 import { smallFile, smallResults } from "./page-results";
@@ -18,6 +19,18 @@ test("a cell is what the address says, else the longest length and the paper's N
     top_n: 2,
   });
   expect(chosenCell(results, "separability", { length: "33" })).toEqual({ length: 1, top_n: 1 });
+});
+
+test("the overview names the layers without a window", () => {
+  const withWindows = (window: number[]) => {
+    const file = smallFile();
+    file["coords"] = { ...(file["coords"] as object), window };
+    return windowsOf(resultsFromFile(file));
+  };
+  expect(windowsOf(results)).toBeUndefined();
+  expect(withWindows([0, 0])).toBeUndefined();
+  expect(withWindows([512, 0])).toBe("windows of 512 keys in all layers but 2");
+  expect(withWindows([512, 512])).toBe("windows of 512 keys in all layers");
 });
 
 test("a comparison opens on what an intervention changes, not on the model as it is", () => {
