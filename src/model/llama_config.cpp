@@ -145,13 +145,13 @@ std::vector<bool> read_positions(const ConfigReader& config, const LlamaFamily& 
   return turns;
 }
 
-// Returns the field of a Gemma 3 config that says which layers have no window; null if none does.
-const char* pattern_field(const ConfigReader& config, const LlamaFamily& family) {
-  if (family.local_theta == 0) return nullptr;
-  for (const char* field : {"sliding_window_pattern", "_sliding_window_pattern"}) {
-    if (config.has(field)) return field;
-  }
-  return nullptr;
+constexpr const char* kPattern = "sliding_window_pattern";
+
+// Returns the pattern that a Gemma 3 config states, else that of the family. transformers also
+// writes a default under the name with an underscore, whatever layer_types says.
+Index read_pattern(const ConfigReader& config, const LlamaFamily& family) {
+  if (family.local_theta == 0) return family.pattern;
+  return size_or(config, kPattern, size_or(config, "_sliding_window_pattern", family.pattern));
 }
 
 bool uses_windows(const ConfigReader& config) {
@@ -164,8 +164,7 @@ std::vector<bool> usual_windows(const ConfigReader& config, const LlamaFamily& f
                                 const std::vector<bool>& turns) {
   const Index later =
       config.has("max_window_layers") ? config.get_size("max_window_layers", 0) : 28;
-  const char* const field = pattern_field(config, family);
-  const Index pattern = field != nullptr ? config.get_size(field) : family.pattern;
+  const Index pattern = read_pattern(config, family);
   std::vector<bool> slides;
   for (Index layer = 0; layer < std::ssize(turns); ++layer) {
     switch (family.windows) {
@@ -215,10 +214,10 @@ std::vector<bool> stated_windows(const ConfigReader& config, const LlamaFamily& 
                             usual[l] ? "sliding_attention" : "full_attention", family.model_type),
                 "\"" + types[l] + "\"", "headgauge cannot run this model"));
     }
-    if (const char* const field = pattern_field(config, family)) {
+    if (family.local_theta > 0 && config.has(kPattern)) {
       throw BadInputError(
           fault(config.where("layer_types"),
-                fmt::format("the layers that {} = {} has", field, config.get_size(field)),
+                fmt::format("the layers that {} = {} has", kPattern, read_pattern(config, family)),
                 fmt::format("{} in layer {}", types[l], l), "correct the config"));
     }
   }

@@ -148,6 +148,11 @@ TEST(Llama, Gemma3IsTheSameInBothFormsOfItsConfig) {
   EXPECT_EQ(
       losses_of("gemma3_text-plain", {{"layer_types", nullptr}, {"sliding_window_pattern", 2}}),
       plain);
+  // transformers writes a pattern that does not count beside layer_types.
+  EXPECT_EQ(losses_of("gemma3_text-plain", {{"_sliding_window_pattern", 6}}), plain);
+  EXPECT_EQ(
+      losses_of("gemma3_text-plain", {{"layer_types", nullptr}, {"_sliding_window_pattern", 2}}),
+      plain);
   // Each rope is that of its layers.
   nested["rope_parameters"]["sliding_attention"] = rope(200);
   EXPECT_NE(losses_of("gemma3_text-plain", nested), plain);
@@ -326,8 +331,8 @@ TEST(Llama, RefusesWhatDoesNotFit) {
     refused(bad, "gemma3_text-pattern", {{"sliding_window_pattern", size}},
             {"sliding_window_pattern"});
   }
-  refused(bad, "gemma3_text-plain", {{"_sliding_window_pattern", 3}},
-          {"layer_types", "_sliding_window_pattern = 3", "full_attention in layer 1"});
+  refused(bad, "gemma3_text-plain", {{"sliding_window_pattern", 3}},
+          {"layer_types", "sliding_window_pattern = 3", "full_attention in layer 1"});
   refused(unsupported, "gemma3_text-plain", {{"layer_types", {"a", "b", "c"}}},
           {"layer_types", "\"a\""});
   refused(bad, "gemma3_text-plain",
