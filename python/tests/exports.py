@@ -22,6 +22,9 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "Llama": SIZES,
     "Qwen2": SIZES,
     "Mistral": {**SIZES, "sliding_window": 24},
+    # The first layer has a window, the second none.
+    "Gemma3": {**SIZES, "head_dim": 16, "sliding_window": 24, "eos_token_id": None, "pad_token_id": None,
+               "tie_word_embeddings": False, "layer_types": ["sliding_attention", "full_attention"]},
     "GPT2": {"vocab_size": VOCABULARY, "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 512,
              "initializer_range": 0.2},
 }  # fmt: skip
@@ -32,7 +35,8 @@ WINDOWED = [KINDS[0], [("sinks:sinks=3,window=5", [3, 5]), ("window:size=9", [0,
 
 def made(family: str) -> Any:
     torch.manual_seed(5)
-    config = getattr(transformers, f"{family}Config")(**FAMILIES[family])
+    config_class = "Gemma3TextConfig" if family == "Gemma3" else f"{family}Config"
+    config = getattr(transformers, config_class)(**FAMILIES[family])
     name = "GPT2LMHeadModel" if family == "GPT2" else f"{family}ForCausalLM"
     return getattr(transformers, name)(config).eval()
 
@@ -85,7 +89,8 @@ def by_hand(kinds: Any) -> Any:
     def attend(module: Any, query: Any, key: Any, value: Any, mask: Any, scaling: float, **_: Any) -> Any:
         shared, length = query.shape[1] // key.shape[1], query.shape[2]
         at, to = torch.arange(length)[:, None], torch.arange(length)
-        own = getattr(module.config, "sliding_window", None) or length
+        of_model = getattr(module.config, "sliding_window", None)
+        own = getattr(module, "sliding_window", of_model) or length
         outputs = []
         for head in range(query.shape[1]):
             kind = kinds[module.layer_idx][head // shared][1]

@@ -19,7 +19,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array kServed = {"gpt2", "llama", "mistral", "qwen2"};  // that tests serve
+constexpr std::array kServed = {"gemma3_text", "gpt2", "llama", "mistral",
+                                "qwen2"};  // that tests serve
 
 // Returns [first, last], "mean" or null, as modeling_headgauge.py reads them.
 Json kind_of(const HeadPlan& head) {
