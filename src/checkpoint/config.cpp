@@ -131,11 +131,19 @@ double ConfigReader::get_number(std::string_view key, double otherwise, double l
   refuse(key, fmt::format("a number from {} to {}", least, most), fmt::format("{}", value));
 }
 
-ConfigReader ConfigReader::child(std::string_view key) const {
+ConfigReader ConfigReader::child(std::string_view key,
+                                 std::initializer_list<const char*> inherited) const {
   const Json& json = at(key, "an object");
   if (!json.is_object()) refuse(key, "an object", describe(json));
   ConfigReader child = *this;
   child.json_ = std::shared_ptr<const Json>(json_, &json);
+  if (inherited.size() > 0) {
+    Json merged = json;
+    for (const char* field : inherited) {
+      if (has(field)) merged.emplace(field, json_->at(field));
+    }
+    child.json_ = std::make_shared<const Json>(std::move(merged));
+  }
   child.prefix_ += std::string(key) + ".";
   return child;
 }

@@ -247,8 +247,7 @@ void gemma3_config(const Gguf& file, Fields& fields, OrderedJson& config) {
   const auto take = [&](const char* field, const std::string& key, const OrderedJson& otherwise) {
     fields.give(config, field, key, otherwise);
   };
-  take("sliding_window", "attention.sliding_window", 1024);
-  fields.note_unless_stated("attention.sliding_window", 1024);
+  fields.give(config, "sliding_window", "attention.sliding_window");
   take("sliding_window_pattern", "attention.sliding_window_pattern", 6);
   take("rope_local_base_freq", "rope.freq_base_swa", 10000.0);
   take("final_logit_softcapping", "final_logit_softcapping", nullptr);

@@ -65,8 +65,8 @@ std::vector<Option> options_of(CompareOptions& o) {
                                      : "Change only these heads, as layer.head: 3.5,7.*";
       option.details =
           name == "layers"
-              ? "Without layers, heads and plans, a model some of whose layers have a window of "
-                "their own is changed in the others alone"
+              ? "A model whose layers have windows in part is changed only in the others, unless "
+                "layers, heads or plans are named"
               : "All heads are measured, because those of later layers change too; the layers "
                 "before the first changed one are neither run nor measured again";
     }

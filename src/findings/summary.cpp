@@ -333,10 +333,8 @@ MaybeLine Summary::separability() const {
   line.label(results_, "top_n", *top_n);
   length(line.say(" of ")).say(", beyond the sinks, ");
   if (judged) {
-    constexpr const char* kHow =
-        " keys less well than with the pairing of weights and keys permuted";
-    flag_count(line, "saturated", (std::string("separates its") + kHow).c_str(),
-               (std::string("separate their") + kHow).c_str());
+    flag_count(line, "saturated", "separates its", "separate their");
+    line.say(" keys less well than with the pairing of weights and keys permuted");
     add_copies(line);
     by(by(line.say("; "), *most).say(" exceeds that most, "), *least).say(" least.");
     return line.done();

@@ -112,15 +112,15 @@ class Summary {
     line.derived(static_cast<double>(among)).say(" of the ");
     return line.derived(static_cast<double>(*unwindowed_heads())).say(" that see all keys");
   }
-  // Writes "1 of 6 heads ONE" or "2 of 6 heads MANY"; where some layers have a window also "(1 of
-  // the 3 that see all keys)".
+  // Writes "1 of 6 heads ONE" or "2 of 6 heads MANY"; where some layers have a window "2 of 6 heads
+  // (1 of the 3 that see all keys) MANY".
   Line& flag_count(Line& line, const char* flag, const char* one, const char* many) const {
     const auto n = flag_count(flag);
     line.flags(flag, static_cast<double>(n)).say(" of ");
     line.whole({Line::Kind::heads}, static_cast<double>(heads_.size()));
-    line.say(heads_.size() == 1 ? " head " : " heads ").say(n == 1 ? one : many);
-    if (n > 0 && unwindowed_heads()) open_heads(line.say(" ("), flag).say(")");
-    return line;
+    line.say(heads_.size() == 1 ? " head " : " heads ");
+    if (n > 0 && unwindowed_heads()) open_heads(line.say("("), flag).say(") ");
+    return line.say(n == 1 ? one : many);
   }
   void closest(int searched, Line& line) const;
 

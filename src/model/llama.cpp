@@ -276,8 +276,10 @@ class Llama final : public Transformer {
 
   const TensorView& output_embedding() const override { return *checkpoint_.find(tables_.out); }
   float logit_cap() const override { return config_.logit_cap; }
-  // Only the first rope is scaled.
-  std::string notice(Index length) const override { return config_.ropes.front().notice(length); }
+  std::string notice(Index length) const override {
+    const std::string first = config_.ropes.front().notice(length);
+    return first.empty() ? config_.ropes.back().notice(length) : first;
+  }
 
  private:
   Index attention_width() const { return config_.heads * config_.head_dim; }

@@ -13,8 +13,6 @@ namespace {
 
 using Windows = LlamaFamily::Windows;
 
-constexpr Index kDefaultWindow = 4096;
-
 constexpr LlamaFamily kFamilies[] = {
     {.model_type = "llama",
      .positions = 2048,
@@ -32,6 +30,7 @@ constexpr LlamaFamily kFamilies[] = {
      .positions = 32768,
      .tied = true,
      .windows = Windows::without_rope,
+     .window = 0,
      .theta = 2e6,
      .without_rope = 4,
      .reads_bias = true,
@@ -73,6 +72,8 @@ constexpr LlamaFamily kFamilies[] = {
      .score_cap = 50,
      .logit_cap = 30},
     {.model_type = "gemma3_text",
+     .heads = 8,
+     .vocabulary = 262208,
      .kv_heads = 4,
      .head_dim = 256,
      .positions = 131072,
@@ -118,6 +119,11 @@ Index size_or(const ConfigReader& config, std::string_view key, Index otherwise)
   return config.has(key) ? config.get_size(key) : otherwise;
 }
 
+// Returns a size that must be stated if it has no default.
+Index size_with(const ConfigReader& config, std::string_view key, Index otherwise) {
+  return otherwise > 0 ? size_or(config, key, otherwise) : config.get_size(key);
+}
+
 // Returns a soft-cap; 0 if there is none.
 float cap_or(const ConfigReader& config, std::string_view key, double otherwise) {
   if (!config.has(key) && (otherwise == 0 || is_null(config, key))) return 0.0f;
@@ -147,11 +153,9 @@ std::vector<bool> read_positions(const ConfigReader& config, const LlamaFamily& 
 
 constexpr const char* kPattern = "sliding_window_pattern";
 
-// Returns the pattern that a Gemma 3 config states, else that of the family. transformers also
-// writes a default under the name with an underscore, whatever layer_types says.
+// transformers also writes _sliding_window_pattern, which says nothing: it is not read.
 Index read_pattern(const ConfigReader& config, const LlamaFamily& family) {
-  if (family.local_theta == 0) return family.pattern;
-  return size_or(config, kPattern, size_or(config, "_sliding_window_pattern", family.pattern));
+  return family.local_theta > 0 ? size_or(config, kPattern, family.pattern) : family.pattern;
 }
 
 bool uses_windows(const ConfigReader& config) {
@@ -227,7 +231,7 @@ std::vector<bool> stated_windows(const ConfigReader& config, const LlamaFamily& 
 std::vector<LayerSpec> read_layers(const ConfigReader& config, const LlamaFamily& family,
                                    int layers) {
   const std::vector<bool> turns = read_positions(config, family, layers);
-  Index window = size_or(config, "sliding_window", kDefaultWindow);
+  Index window = size_or(config, "sliding_window", family.window);
   const bool qwen = family.windows == Windows::later;
   if (is_null(config, "sliding_window") || (qwen && !uses_windows(config))) window = 0;
   std::vector<bool> slides = usual_windows(config, family, window, turns);
@@ -261,7 +265,7 @@ Index read_head_dim(const ConfigReader& config, const LlamaFamily& family) {
   if (config.has("head_dim")) return config.get_size("head_dim");
   if (family.head_dim > 0) return family.head_dim;
   const Index width = config.get_size("hidden_size"),
-              heads = config.get_size("num_attention_heads");
+              heads = size_with(config, "num_attention_heads", family.heads);
   if (width % heads != 0) {
     throw BadInputError(fault(config.where("hidden_size"),
                               fmt::format("a multiple of num_attention_heads = {}", heads),
@@ -271,7 +275,7 @@ Index read_head_dim(const ConfigReader& config, const LlamaFamily& family) {
 }
 
 Index read_kv_heads(const ConfigReader& config, const LlamaFamily& family) {
-  const Index heads = config.get_size("num_attention_heads");
+  const Index heads = size_with(config, "num_attention_heads", family.heads);
   const bool stated = config.json().contains("num_key_value_heads");
   const Index otherwise = stated || family.kv_heads == 0 ? heads : family.kv_heads;
   const Index kv_heads = size_or(config, "num_key_value_heads", otherwise);
@@ -292,12 +296,12 @@ std::span<const LlamaFamily> llama_families() {
 LlamaConfig::LlamaConfig(const ConfigReader& config)
     : family(&find_family(config)),
       layers(static_cast<int>(config.get_size("num_hidden_layers"))),
-      heads(static_cast<int>(config.get_size("num_attention_heads"))),
+      heads(static_cast<int>(size_with(config, "num_attention_heads", family->heads))),
       kv_heads(static_cast<int>(read_kv_heads(config, *family))),
       width(config.get_size("hidden_size")),
       inner(config.get_size("intermediate_size")),
       head_dim(read_head_dim(config, *family)),
-      vocabulary(config.get_size("vocab_size")),
+      vocabulary(size_with(config, "vocab_size", family->vocabulary)),
       positions(size_or(config, "max_position_embeddings", family->positions)),
       epsilon(config.get_number("rms_norm_eps", 1e-6, kLeastEpsilon, 1)),
       tied(config.get_or("tie_word_embeddings", family->tied)),
@@ -321,7 +325,8 @@ LlamaConfig::LlamaConfig(const ConfigReader& config)
   }
   activation = find_activation(activation_name, config.where(family->activation_field));
   for (const Rope& rope : ropes) {
-    if (!rope.followed().empty()) notices.push_back(followed_notice(rope.followed()));
+    const std::string notice = rope.followed().empty() ? "" : followed_notice(rope.followed());
+    if (!notice.empty() && std::ranges::count(notices, notice) == 0) notices.push_back(notice);
   }
 }
 

@@ -23,14 +23,17 @@ struct LlamaFamily {
     without_rope,  // smollm3: those without positions, if use_sliding_window
   };
   const char* model_type;
-  Index kv_heads = 0;   // 0: the number of heads
-  Index head_dim = 0;   // 0: width / heads
-  Index positions = 0;  // max_position_embeddings
-  bool tied = false;    // tie_word_embeddings
+  Index heads = 0;       // 0: num_attention_heads must be stated
+  Index vocabulary = 0;  // 0: vocab_size must be stated
+  Index kv_heads = 0;    // 0: the number of heads
+  Index head_dim = 0;    // 0: width / heads
+  Index positions = 0;   // max_position_embeddings
+  bool tied = false;     // tie_word_embeddings
   const char* activation = "silu";
   const char* activation_field = "hidden_act";
   Windows windows = Windows::none;
   bool mixes_windows = true;  // layer_types may list layers with a window and layers without one
+  Index window = 4096;        // sliding_window; 0: none
   Index pattern = 0;          // sliding_window_pattern
   double theta = 10000;       // rope_theta
   double local_theta = 0;     // rope_local_base_freq, of layers with a window; 0: as all layers

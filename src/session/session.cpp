@@ -49,14 +49,14 @@ std::shared_ptr<HeadSource> open_other(const Input& input, const std::string& op
   return open_source(other);
 }
 
-// Returns the layers without a window of the model's own, in the form of ScanOptions::layers, if
-// other layers have one; else an empty text.
-std::string layers_without_window(const SourceInfo& source) {
+// Returns the layers without a window of the model's own that is shorter than `length`, in the form
+// of ScanOptions::layers, if other layers have one; else an empty text.
+std::string layers_without_window(const SourceInfo& source, int length) {
   std::vector<int> without;
   for (const int layer : source.attention_layers()) {
-    if (source.windows.empty() || source.windows[static_cast<std::size_t>(layer)] == 0) {
-      without.push_back(layer);
-    }
+    const auto place = static_cast<std::size_t>(layer);
+    const Index window = place < source.windows.size() ? source.windows[place] : 0;
+    if (window == 0 || window >= length) without.push_back(layer);
   }
   const bool all = without.size() == source.attention_layers().size();
   return all ? "" : fmt::format("{}", fmt::join(without, ","));
@@ -126,7 +126,10 @@ Results Session::compare(CompareRequest request) {
   request.options.scan.examples = kept_tokens(request.options, source->info());
   ScanOptions& scan = request.options.scan;
   const bool asks = !scan.layers.empty() || !scan.heads.empty() || !request.plans.empty();
-  if (!asks) scan.layers = layers_without_window(source->info());
+  if (!asks) {
+    const int longest = resolved(scan, source->info()).lengths.back();
+    scan.layers = layers_without_window(source->info(), longest);
+  }
   CompareRequest recorded = request;
   recorded.options.scan = resolved(request.options.scan, source->info());
   request.options.scan.journal =

@@ -117,6 +117,18 @@ class Made(CommandTest):
         self.assertNotIn("are changed", done.err)
         asked, done = self.saved(*words, "--layers", "0-2", out="all")
         self.assertNotEqual(asked["metrics"]["loss_change"]["values"], changes)
+        # A window of the whole text is none.
+        short, done = self.saved(*words, "--lengths", "21", out="short")
+        self.assertEqual(short["settings"]["layers"], "all")
+
+    def test_forecasts_stay_within_the_window(self) -> None:
+        self.model("gemma3_text-plain", sliding_window=40)
+        self.ids(64, vocabulary=31)
+        results, _ = self.saved("scan", "gemma3_text-plain", "--tokens", "ids.txt", "--lengths", 64)
+        high = results["metrics"]["effective_tokens_forecast_high"]["values"]
+        most = [max(max(head) for head in layer) for layer in high]
+        self.assertLessEqual(max(most[0], most[2]), 40 * (1 + 1e-9))
+        self.assertGreater(most[1], 41)
 
     def test_the_two_ropes_of_gemma_3_are_shown(self) -> None:
         self.model("gemma3_text-plain")

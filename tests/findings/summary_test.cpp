@@ -42,9 +42,9 @@ TEST(Summary, TellsHeadsThatSeeAllKeysFromOthers) {
   r.set_coord("window", std::vector<double>{512, 0});
   testing::expect_every_number_is_in_the_results(r);
   const auto lines = texts(r);
-  expect_part(lines[0], "1 of 6 heads rests on sinks (0 of the 3 that see all keys), keys that");
+  expect_part(lines[0], "1 of 6 heads (0 of the 3 that see all keys) rests on sinks, keys that");
   expect_part(lines[0], "more than 5 %, of queries that see it, goes to the first token in 1 head");
-  expect_part(lines[3], "permuted (1 of the 3 that see all keys); head 1.0");
+  expect_part(lines[3], "2 of 6 heads (1 of the 3 that see all keys) separate their keys");
   // A window of the whole text is none.
   r.set_coord("window", std::vector<double>{1024, 0});
   expect_part(texts(r)[0], "1 of 6 heads rests on sinks, keys that");

@@ -124,6 +124,8 @@ TEST(Llama, WindowsThatNoFieldStates) {
   EXPECT_EQ(windows("gemma2-defaults"), (std::vector<Index>{4096, 0}));
   EXPECT_EQ(windows("gemma3_text-defaults"), (std::vector<Index>{4096, 4096, 4096, 4096, 4096, 0}));
   EXPECT_EQ(windows("smollm3-plain"), (std::vector<Index>{0, 0, 0, 0}));
+  const Changed uses("smollm3-window", {{"sliding_window", nullptr}});
+  EXPECT_EQ(open(uses.path(), {ids(4)})->info().windows, (std::vector<Index>{0, 0, 0}));
 }
 
 std::vector<double> losses_of(const std::string& golden, const json& changes) {
@@ -148,11 +150,8 @@ TEST(Llama, Gemma3IsTheSameInBothFormsOfItsConfig) {
   EXPECT_EQ(
       losses_of("gemma3_text-plain", {{"layer_types", nullptr}, {"sliding_window_pattern", 2}}),
       plain);
-  // transformers writes a pattern that does not count beside layer_types.
+  // transformers writes a pattern that it does not read.
   EXPECT_EQ(losses_of("gemma3_text-plain", {{"_sliding_window_pattern", 6}}), plain);
-  EXPECT_EQ(
-      losses_of("gemma3_text-plain", {{"layer_types", nullptr}, {"_sliding_window_pattern", 2}}),
-      plain);
   // Each rope is that of its layers.
   nested["rope_parameters"]["sliding_attention"] = rope(200);
   EXPECT_NE(losses_of("gemma3_text-plain", nested), plain);
@@ -175,14 +174,28 @@ TEST(Llama, OfGemma3WithImagesOnlyTheTextPartRuns) {
     }
     tensors.push_back(float_tensor("vision_tower.patch", {1}, std::span(values.front()).first(1)));
     write_safetensors(folder / "model.safetensors", tensors);
-    testing::write_bytes(folder / "config.json",
-                         json{{"model_type", "gemma3"}, {"text_config", text}}.dump());
+    json config = {{"model_type", "gemma3"}, {"text_config", text}};
+    // What stands outside counts where the text part has nothing.
+    config["text_config"].erase("tie_word_embeddings");
+    config["tie_word_embeddings"] = true;
+    testing::write_bytes(folder / "config.json", config.dump());
     const auto source = open(folder.path(), {ids(40)});
     for (int layer = 0; layer < 3; ++layer) source->layer(layer, 0);
     EXPECT_EQ(source->next_tokens(0).losses, losses_of("gemma3_text-plain", {}));
     expect_part(source->info().notices.front(),
                 "only its text part is measured (41 of 42 tensors)");
+    config["quantization_config"] = {{"quant_method", "gptq"}};
+    testing::write_bytes(folder / "config.json", config.dump());
+    expect_error(ErrorKind::unsupported, {"quantization_config", "gptq"},
+                 [&] { open(folder.path(), {ids(4)}); });
   }
+  // Published files state neither the heads nor the vocabulary.
+  expect_error(ErrorKind::bad_input, {"embed_tokens.weight", "[262208, 12]"}, [&] {
+    open(Changed("gemma3_text-plain", {{"vocab_size", nullptr}}).path(), {ids(4)});
+  });
+  expect_error(ErrorKind::bad_input, {"q_proj.weight", "[64, 12]"}, [&] {
+    open(Changed("gemma3_text-plain", {{"num_attention_heads", nullptr}}).path(), {ids(4)});
+  });
   const Changed none("gemma3_text-plain", {{"model_type", "gemma3"}});
   expect_error(ErrorKind::bad_input, {"text_config"}, [&] { open(none.path(), {ids(4)}); });
 }
