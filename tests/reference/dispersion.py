@@ -152,8 +152,9 @@ def student(freedom: int) -> float:
     return low
 
 
-def forecast(line: Curve, position: float) -> Array:
-    """Effective tokens at a mean position exp(position), and the ends of their interval.
+def forecast(line: Curve, position: float, window: int = 0) -> Array:
+    """Effective tokens at a mean position exp(position), and the ends of their interval. No more keys
+    than the `window` come; 0: none.
 
     With z of variance 1 on every step, dy = b dx + s sqrt(h) z: b from weighted steps, s from the
     residuals of least squares.
@@ -172,6 +173,8 @@ def forecast(line: Curve, position: float) -> Array:
     variance = float(((target - design @ best) ** 2).sum()) / freedom
     ahead = position - float(line.position[-1])
     more = min(max(float(dx[-1] / h[-1]), 0.0), 1.0) * ahead
+    if window:
+        more = min(more, max(math.log(window) - float(line.keys[-1]), 0.0))
     deviation = math.sqrt(variance * (ahead + more**2 * float(taken**2 @ h)) + FLOOR**2)
     reach = student(freedom) * deviation
     centre = float(line.value[-1]) + drift * more
@@ -187,6 +190,7 @@ def dispersion(
     index: RowIndex,
     edges: list[int],
     positions: int | None = None,
+    window: int = 0,
 ) -> Dispersion:
     """Everything of one head, from its rows; nothing is forecast beyond the learnt `positions`."""
     log_n = np.log(n)
@@ -205,7 +209,7 @@ def dispersion(
     result = Dispersion(*slopes, none, np.nan, False)
     if len(line) == 0:
         return result
-    value, low, high = forecast(line.before_last(), float(line.position[-1]))
+    value, low, high = forecast(line.before_last(), float(line.position[-1]), window)
     if math.isnan(value):
         return result
     measured = math.exp(float(line.value[-1]))
@@ -217,5 +221,5 @@ def dispersion(
         length = factor * edges[-1]
         if positions is None or length <= positions:
             middle = 0.5 * (length / 2 + 1 + length)
-            result.forecast[place] = forecast(line, math.log(middle))
+            result.forecast[place] = forecast(line, math.log(middle), window)
     return result

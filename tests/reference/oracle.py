@@ -157,7 +157,7 @@ class Oracle:
         chosen = [self.index.between(a, b) for a, b in zip(lower, self.edges, strict=True)]
         return stack([row_mean(values, self.index, rows) for rows in chosen])
 
-    def head_cells(self, rows: HeadRows) -> tuple[Cells, PrefixMeans]:
+    def head_cells(self, rows: HeadRows, layer: int = 0) -> tuple[Cells, PrefixMeans]:
         """The means of a head, and what critical N needs: means for every N, and the head's own."""
         s, cells = self.settings, {}
         prefixes: PrefixMeans = []
@@ -178,7 +178,7 @@ class Oracle:
             largest = np.nanmax(rows.values["largest_logit_spread"])
             cells["largest_logit"] = Mean(np.asarray(largest), np.asarray(np.nan), np.asarray(0))
         if self._wants("dispersion"):
-            cells |= self.dispersion_cells(rows)
+            cells |= self.dispersion_cells(rows, layer)
         if "distance_prefixes" in rows.values:
             distance, context = rows.values["distance_prefixes"], rows.values["context_prefixes"]
             prefixes = [self.head_ratios(distance, context, length) for length in s.lengths]
@@ -199,7 +199,7 @@ class Oracle:
         ratios = HeadRatios(np.clip(ratio, -FAR_APART, FAR_APART), error, freedom)
         return PrefixAtLength(of_distance.value, of_context.value, ratios)
 
-    def dispersion_cells(self, rows: HeadRows) -> Cells:
+    def dispersion_cells(self, rows: HeadRows, layer: int) -> Cells:
         visible = np.concatenate([d.visible for d in self.documents])
         found = dispersion(
             rows.values["entropy_spread"],
@@ -209,6 +209,7 @@ class Oracle:
             self.index,
             self.edges,
             self.documents[0].positions,
+            self.documents[0].windows.get(layer, 0),
         )
 
         none = np.full(found.forecast.shape[0], np.nan)
@@ -236,7 +237,7 @@ class Oracle:
         found = {head: self.head_rows(layer, head, shared) for head in heads}
         cells, prefixes = {}, {}
         for head, rows in found.items():
-            cells[head], prefixes[head] = self.head_cells(rows)
+            cells[head], prefixes[head] = self.head_cells(rows, layer)
         together: Cells = {}
         if self._wants("coverage") and all(rows.chosen for rows in found.values()):
             together = self.coverage_cells(list(found.values()), list(cells.values()))

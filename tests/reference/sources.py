@@ -32,6 +32,7 @@ class Document:
     heads: int
     positions: int | None = field(default=None, kw_only=True)  # learnt ones: there are no others
     tokens: Array | None = field(default=None, kw_only=True)  # (L,) ids, where they are known
+    windows: dict[int, int] = field(default_factory=dict, kw_only=True)  # of layers that have one
 
     def logits(self, layer: int, head: int, unit_norms: bool = False) -> Array:
         """Scaled scores; the cosines of queries and keys where a normalizer asks for unit norms."""
@@ -102,7 +103,7 @@ def model_documents(
 ) -> list[Document]:
     """One pass over the first `longest` ids of each text."""
     model = open_model(folder, dtype)
-    cap_at = 0.0
+    cap_at, windows = 0.0, []
     if isinstance(model, LlamaModel):
         cap_at = model.config.cap
         windows = [model.config.window(layer) for layer in range(model.config.layers)]
@@ -119,6 +120,7 @@ def model_documents(
                 next_token_loss=trace.next_token_loss,
                 layers=list(range(model.config.layers)),
                 heads=model.config.heads,
+                windows={layer: window for layer, window in enumerate(windows) if window},
                 traces=trace.layers,
                 scales=[model.config.scale(layer) for layer in range(model.config.layers)],
                 embedding=Points.of(trace.embedding, unit_sphere) if x == "embedding" else None,
