@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/print.hpp"
+#include "cli/table_header.hpp"
 #include "headgauge/checkpoint.hpp"
 #include "headgauge/memory.hpp"
 #include "headgauge/model.hpp"
@@ -44,13 +45,6 @@ std::string scale_text(const ModelSummary& summary) {
   if (by_dimension.empty() && by_layer.empty()) return "1";
   const bool both = !by_dimension.empty() && !by_layer.empty();
   return "1/" + (both ? "(" + by_dimension + " " + by_layer + ")" : by_dimension + by_layer);
-}
-
-// Example: "4096 in 13 of 26 layers". All layers with a window have the same one.
-std::string windows_text(const std::vector<Index>& windows) {
-  const auto sliding = std::ranges::count_if(windows, [](Index window) { return window > 0; });
-  return fmt::format("{} keys in {} of {} layers", std::ranges::max(windows), sliding,
-                     windows.size());
 }
 
 Facts inspect_checkpoint(const ResolvedModel& model) {

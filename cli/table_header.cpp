@@ -59,17 +59,17 @@ std::string model_line(const ModelRecord& model) {
 // Example: "512 keys in 15 of 18 layers, all but 5, 11, 17"; empty if heads see all keys.
 std::string windows_line(const Results& results) {
   if (results.coord("window") == nullptr) return "";
-  const auto windows = results.coord_numbers("window"), layers = results.coord_numbers("layer");
+  std::vector<Index> windows;
   std::vector<double> without;
-  for (std::size_t l = 0; l < windows.size(); ++l) {
-    if (windows[l] == 0) without.push_back(layers[l]);
+  for (Index l = 0; l < results.coord_size("layer"); ++l) {
+    windows.push_back(static_cast<Index>(window_of_layer(results, l)));
+    if (windows.back() == 0) without.push_back(results.coord_numbers("layer")[l]);
   }
-  if (windows.empty() || without.size() == windows.size()) return "";
+  if (without.size() == windows.size()) return "";
   constexpr std::size_t kListed = 12;
   const bool lists = !without.empty() && without.size() <= kListed;
-  return fmt::format("{} keys in {} of {} layers{}", std::ranges::max(windows),
-                     windows.size() - without.size(), windows.size(),
-                     lists ? fmt::format(", all but {}", fmt::join(without, ", ")) : "");
+  return windows_text(windows) +
+         (lists ? fmt::format(", all but {}", fmt::join(without, ", ")) : "");
 }
 
 // Example: "war_and_peace.txt (1154 tokens)", and the number of further texts.
@@ -181,6 +181,12 @@ std::string length_lines(const Results& results, const Painter& paint, std::size
 }
 
 }  // namespace
+
+std::string windows_text(const std::vector<Index>& windows) {
+  const auto sliding = std::ranges::count_if(windows, [](Index window) { return window > 0; });
+  return fmt::format("{} keys in {} of {} layers", std::ranges::max(windows), sliding,
+                     windows.size());
+}
 
 std::string render_header(const Results& results, const Painter& paint, std::size_t width) {
   std::string out = labelled(paint, "model", model_line(results.model), width) +

@@ -2,11 +2,16 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/table_style.hpp"
 #include "headgauge/results.hpp"
 
 namespace headgauge::cli {
+
+// Describes the windows of layers; all layers with a window have the same one. Example: "512 keys
+// in 15 of 18 layers".
+std::string windows_text(const std::vector<Index>& windows);
 
 // Wraps the lines to `width` columns where words permit.
 std::string render_header(const Results& results, const Painter& paint, std::size_t width);

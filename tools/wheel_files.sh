@@ -28,5 +28,5 @@ for pip in "$python -m pip" "/usr/bin/python3 -m pip"; do
   break
 done
 rm -rf "$target.part"
-echo "$name: not installed, for pip could not fetch $(cut -d' ' -f1 "tools/$name.txt")" >&2
+echo "$name: not installed, for pip could not fetch $(cut -d' ' -f1 "tools/$name.txt" | paste -sd' ')" >&2
 exit 1

@@ -62,6 +62,9 @@ std::optional<double> mean_over_heads(const Results& results, std::string_view m
 // Lists every head that has a defined value of some metric, layer by layer.
 std::vector<HeadName> measured_heads(const Results& results);
 
+// Returns the window of a layer, in keys; 0 if its heads have none.
+double window_of_layer(const Results& results, Index layer_index);
+
 // Returns the longest length; nothing if the results have no lengths.
 std::optional<int> longest_length(const Results& results);
 

@@ -224,6 +224,14 @@ void llama_config(const Gguf& file, Fields& fields, OrderedJson& config) {
   fields.require_value("rope.dimension_count", head_dim);
 }
 
+// The file does not store the number whose square root divides scores. llama.cpp infers it from the
+// number of layers: for the 27 B model, which has so many, it is not the head size.
+void set_score_divisor(Fields& fields, int layers_of_largest, OrderedJson& config) {
+  const Index per_head = fields.size("embedding_length") / fields.size("attention.head_count");
+  const bool largest = config["num_hidden_layers"] == layers_of_largest;
+  config["query_pre_attn_scalar"] = largest ? OrderedJson(per_head) : config["head_dim"];
+}
+
 void gemma2_config(const Gguf& file, Fields& fields, OrderedJson& config) {
   llama_config(file, fields, config);
   const auto take = [&](const char* field, const std::string& key, const OrderedJson& otherwise) {
@@ -234,26 +242,16 @@ void gemma2_config(const Gguf& file, Fields& fields, OrderedJson& config) {
   take("attn_logit_softcapping", "attn_logit_softcapping", 50.0);
   take("final_logit_softcapping", "final_logit_softcapping", 30.0);
   fields.require_value("attention.sliding_window_pattern", 2);
-  // The file does not store the number whose square root divides scores. llama.cpp infers it from
-  // the number of layers: for the 27 B model, with 46, it is not the head size.
-  const Index per_head = fields.size("embedding_length") / fields.size("attention.head_count");
-  const bool largest = config["num_hidden_layers"] == 46;
-  config["query_pre_attn_scalar"] = largest ? OrderedJson(per_head) : config["head_dim"];
+  set_score_divisor(fields, 46, config);
 }
 
-// Like llama.cpp, which knows the scale of the scores by the number of layers, too.
 void gemma3_config(const Gguf& file, Fields& fields, OrderedJson& config) {
   llama_config(file, fields, config);
-  const auto take = [&](const char* field, const std::string& key, const OrderedJson& otherwise) {
-    fields.give(config, field, key, otherwise);
-  };
   fields.give(config, "sliding_window", "attention.sliding_window");
-  take("sliding_window_pattern", "attention.sliding_window_pattern", 6);
-  take("rope_local_base_freq", "rope.freq_base_swa", 10000.0);
-  take("final_logit_softcapping", "final_logit_softcapping", nullptr);
-  const Index per_head = fields.size("embedding_length") / fields.size("attention.head_count");
-  const bool largest = config["num_hidden_layers"] == 62;
-  config["query_pre_attn_scalar"] = largest ? OrderedJson(per_head) : config["head_dim"];
+  fields.give(config, "sliding_window_pattern", "attention.sliding_window_pattern", 6);
+  fields.give(config, "rope_local_base_freq", "rope.freq_base_swa", 10000.0);
+  fields.give(config, "final_logit_softcapping", "final_logit_softcapping", nullptr);
+  set_score_divisor(fields, 62, config);
 }
 
 void gpt2_config(const Gguf& file, Fields& fields, OrderedJson& config) {

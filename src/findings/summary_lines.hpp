@@ -91,8 +91,7 @@ class Summary {
   }
   // Returns whether the layer's heads see all keys of the longest text.
   bool sees_all(const HeadName& head) const {
-    if (results_.coord("window") == nullptr) return true;
-    const double window = results_.coord_numbers("window")[head.layer_index];
+    const double window = window_of_layer(results_, head.layer_index);
     return window == 0 || window >= longest_length(results_).value_or(0);
   }
   // Returns the number of heads that see all keys; nothing if that is all heads or none.

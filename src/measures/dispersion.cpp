@@ -9,6 +9,7 @@
 #include <limits>
 #include <optional>
 
+#include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
 #include "measures/coordinates.hpp"
 #include "measures/critical_temperature.hpp"
@@ -99,8 +100,8 @@ std::vector<Octave> octaves_of(const LayerStatistics& layer, const OctaveHandles
   return octaves;
 }
 
-double or_infinite(const std::optional<double>& number) {
-  return number.value_or(std::numeric_limits<double>::infinity());
+double or_infinite(const std::optional<Index>& length) {
+  return length ? static_cast<double>(*length) : std::numeric_limits<double>::infinity();
 }
 
 // The results for one head along its octaves.
@@ -141,10 +142,8 @@ class TrendMetrics {
     put_slope(head.entropy, cell, *entropy_);
     put_slope(head.largest, cell, *largest_);
     put_slope(head.critical, cell, *critical_);
-    const double window =
-        results_.coord("window") ? results_.coord_numbers("window")[cell.front()] : 0;
-    const double most =
-        or_infinite(window > 0 ? std::optional<double>(std::log(window)) : std::nullopt);
+    const double window = window_of_layer(results_, cell.front());
+    const double most = window > 0 ? std::log(window) : std::numeric_limits<double>::infinity();
     const std::optional<bool> holds = forecast_holds(head.effective, most);
     if (!holds) return;
     const Index intervention = cell.size() > 2 ? cell[2] : 0;

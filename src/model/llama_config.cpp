@@ -261,11 +261,10 @@ std::vector<Rope> read_ropes(const ConfigReader& config, const LlamaFamily& fami
   return ropes;
 }
 
-Index read_head_dim(const ConfigReader& config, const LlamaFamily& family) {
+Index read_head_dim(const ConfigReader& config, const LlamaFamily& family, Index heads) {
   if (config.has("head_dim")) return config.get_size("head_dim");
   if (family.head_dim > 0) return family.head_dim;
-  const Index width = config.get_size("hidden_size"),
-              heads = size_with(config, "num_attention_heads", family.heads);
+  const Index width = config.get_size("hidden_size");
   if (width % heads != 0) {
     throw BadInputError(fault(config.where("hidden_size"),
                               fmt::format("a multiple of num_attention_heads = {}", heads),
@@ -274,8 +273,7 @@ Index read_head_dim(const ConfigReader& config, const LlamaFamily& family) {
   return width / heads;
 }
 
-Index read_kv_heads(const ConfigReader& config, const LlamaFamily& family) {
-  const Index heads = size_with(config, "num_attention_heads", family.heads);
+Index read_kv_heads(const ConfigReader& config, const LlamaFamily& family, Index heads) {
   const bool stated = config.json().contains("num_key_value_heads");
   const Index otherwise = stated || family.kv_heads == 0 ? heads : family.kv_heads;
   const Index kv_heads = size_or(config, "num_key_value_heads", otherwise);
@@ -297,10 +295,10 @@ LlamaConfig::LlamaConfig(const ConfigReader& config)
     : family(&find_family(config)),
       layers(static_cast<int>(config.get_size("num_hidden_layers"))),
       heads(static_cast<int>(size_with(config, "num_attention_heads", family->heads))),
-      kv_heads(static_cast<int>(read_kv_heads(config, *family))),
+      kv_heads(static_cast<int>(read_kv_heads(config, *family, heads))),
       width(config.get_size("hidden_size")),
       inner(config.get_size("intermediate_size")),
-      head_dim(read_head_dim(config, *family)),
+      head_dim(read_head_dim(config, *family, heads)),
       vocabulary(size_with(config, "vocab_size", family->vocabulary)),
       positions(size_or(config, "max_position_embeddings", family->positions)),
       epsilon(config.get_number("rms_norm_eps", 1e-6, kLeastEpsilon, 1)),

@@ -14,7 +14,7 @@ namespace headgauge {
 
 class Rope {
  public:
-  // Where a config.json has the rope.
+  // The fields of a config.json that describe a rope.
   struct Fields {
     const char* layer_type = nullptr;  // in rope_parameters; null: these are of all layers
     const char* theta = "rope_theta";

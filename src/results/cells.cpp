@@ -112,6 +112,11 @@ std::vector<HeadName> measured_heads(const Results& results) {
   return heads;
 }
 
+double window_of_layer(const Results& results, Index layer_index) {
+  if (results.coord("window") == nullptr) return 0;
+  return results.coord_numbers("window")[static_cast<std::size_t>(layer_index)];
+}
+
 std::optional<int> longest_length(const Results& results) {
   if (results.coord("length") == nullptr) return std::nullopt;
   const auto lengths = results.coord_numbers("length");

@@ -136,7 +136,9 @@ std::vector<Option> options_of(PlanRequest& request) {
        .details = "Pieces of fewer than 6 R tokens have none",
        .least = 0});
   append(options, options_of(request.tasks, "PlanRequest::"));
-  find_option(options, "cases").help =
+  Option& cases = find_option(options, "cases");
+  cases.least = 2;  // one shows nothing of others
+  cases.help =
       "Largest number of cases of each task in the check, 2 or more, but at most half of them; the "
       "search has the others (default {})";
   find_option(options, "tasks").help =

@@ -217,10 +217,6 @@ void load_tasks(const Input& input, const PlanRequest& request, Index length, Pl
   Input of_set = input;
   of_set.lengths = {static_cast<int>(length)};
   const int checked = request.tasks.cases > 0 ? request.tasks.cases : PlanRequest().tasks.cases;
-  if (checked < 2) {
-    throw UsageError(fault("PlanRequest::cases", "at least 2", std::to_string(checked),
-                           "one case in the check shows nothing of others"));
-  }
   TaskFiles tasks = request.tasks;
   tasks.cases = static_cast<int>(
       std::min<Index>(Index{checked} + request.options.steps, std::numeric_limits<int>::max()));

@@ -125,13 +125,12 @@ Results Session::compare(CompareRequest request) {
   }
   request.options.scan.examples = kept_tokens(request.options, source->info());
   ScanOptions& scan = request.options.scan;
+  CompareRequest recorded = request;
+  ScanOptions& filled = recorded.options.scan = resolved(scan, source->info());
   const bool asks = !scan.layers.empty() || !scan.heads.empty() || !request.plans.empty();
   if (!asks) {
-    const int longest = resolved(scan, source->info()).lengths.back();
-    scan.layers = layers_without_window(source->info(), longest);
+    filled.layers = scan.layers = layers_without_window(source->info(), filled.lengths.back());
   }
-  CompareRequest recorded = request;
-  recorded.options.scan = resolved(request.options.scan, source->info());
   request.options.scan.journal =
       running.open_journal({"compare", model_, texts_, options_of(recorded), options_of(asked),
                             has_own(request.options)},

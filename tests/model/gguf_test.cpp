@@ -313,6 +313,26 @@ TEST(Gguf, IsKnownByItsBeginningWhateverItsName) {
   EXPECT_THROW(resolve_model(folder / "short"), BadInputError) << "no safetensors file either";
 }
 
+Results scan_of_entropies(HeadSource& source, int length) {
+  ScanOptions options;
+  options.lengths = {length};
+  options.threads = 2;
+  options.measures = {"weights", "model"};
+  return scan(source, options);
+}
+
+// Returns the largest distance of an entropy from `expected`, by layer and head.
+double worst_entropy(const Results& results, const json& expected) {
+  double worst = 0;
+  for (Index layer = 0; layer < std::ssize(expected); ++layer) {
+    for (Index head = 0; head < std::ssize(expected[layer]); ++head) {
+      const double of_head = expected[layer][head];
+      worst = std::max(worst, std::abs(results.at("entropy", {layer, head, 0}) - of_head));
+    }
+  }
+  return worst;
+}
+
 // tests/golden/make_gemma_golden.py: transformers in float64.
 TEST(Gguf, Gemma3IsThatOfTransformers) {
   const std::string file = testing::gemma3_path();
@@ -332,19 +352,8 @@ TEST(Gguf, Gemma3IsThatOfTransformers) {
 
   const auto source = make_model_source(
       resolve_model(file), {{"text", {all.begin(), all.begin() + count}, ""}}, {.threads = 2});
-  ScanOptions scan_options;
-  scan_options.lengths = {count};
-  scan_options.threads = 2;
-  scan_options.measures = {"weights", "model"};
-  const Results results = scan(*source, scan_options);
-  double worst = 0;
-  for (Index layer = 0; layer < 18; ++layer) {
-    for (Index head = 0; head < 4; ++head) {
-      const double expected = golden["entropy"][layer][head];
-      worst = std::max(worst, std::abs(results.at("entropy", {layer, head, 0}) - expected));
-    }
-  }
-  EXPECT_LE(worst, 1e-5);
+  const Results results = scan_of_entropies(*source, count);
+  EXPECT_LE(worst_entropy(results, golden["entropy"]), 1e-5);
   EXPECT_NEAR(results.at("loss", {0}), golden["loss"].get<double>(), 1e-6);
 
   // Far beyond the windows; only the logits of the last tokens are computed.
@@ -375,19 +384,8 @@ TEST(Gguf, SmolLm2IsThatOfNumpy) {
   const auto source =
       make_model_source(resolve_model(file), {{"text", tokens, ""}}, {.threads = 2});
   EXPECT_EQ(source->info().element_bytes, 2);
-  ScanOptions scan_options;
-  scan_options.lengths = {static_cast<int>(tokens.size())};
-  scan_options.threads = 2;
-  scan_options.measures = {"weights", "model"};
-  const Results results = scan(*source, scan_options);
-  double worst = 0;
-  for (Index layer = 0; layer < 30; ++layer) {
-    for (Index head = 0; head < 9; ++head) {
-      const double expected = golden["entropy"][layer][head];
-      worst = std::max(worst, std::abs(results.at("entropy", {layer, head, 0}) - expected));
-    }
-  }
-  EXPECT_LE(worst, 1e-5);
+  const Results results = scan_of_entropies(*source, static_cast<int>(tokens.size()));
+  EXPECT_LE(worst_entropy(results, golden["entropy"]), 1e-5);
   const auto losses = golden["losses"].get<std::vector<double>>();
   const double mean = std::accumulate(losses.begin(), losses.end(), 0.0) / std::ssize(losses);
   EXPECT_NEAR(results.at("loss", {0}), mean, 1e-6 * mean);

@@ -184,6 +184,25 @@ TEST(Llama, OfGemma3WithImagesOnlyTheTextPartRuns) {
     EXPECT_EQ(source->next_tokens(0).losses, losses_of("gemma3_text-plain", {}));
     expect_part(source->info().notices.front(),
                 "only its text part is measured (41 of 42 tensors)");
+    config["tie_word_embeddings"] = false;
+    testing::write_bytes(folder / "config.json", config.dump());
+    expect_error(ErrorKind::bad_input, {"lm_head.weight"}, [&] { open(folder.path(), {ids(4)}); });
+    config["tie_word_embeddings"] = true;
+    // A config that transformers 5 wrote leaves no doubt about rope_parameters.
+    for (const char* kind : {"full_attention", "sliding_attention"}) {
+      config["text_config"]["rope_parameters"][kind] = {{"rope_type", "linear"}, {"factor", 2.0}};
+    }
+    for (const char* field : {"rope_theta", "rope_local_base_freq"})
+      config["text_config"].erase(field);
+    for (const char* version : {"4.57.1", "5.24.0"}) {
+      config["transformers_version"] = version;
+      testing::write_bytes(folder / "config.json", config.dump());
+      const auto notices = open(folder.path(), {ids(4)})->info().notices;
+      const auto doubts = std::ranges::count_if(notices, [](const std::string& notice) {
+        return notice.find("rope_parameters") != notice.npos;
+      });
+      EXPECT_EQ(doubts, *version == '4' ? 1 : 0);
+    }
     config["quantization_config"] = {{"quant_method", "gptq"}};
     testing::write_bytes(folder / "config.json", config.dump());
     expect_error(ErrorKind::unsupported, {"quantization_config", "gptq"},
