@@ -42,6 +42,10 @@ Rope::Rope(const ConfigReader& config, Index head_dim, Index trained, const Fiel
   const auto given = [&](const char* key) {
     return config.has(key) && !config.json().at(key).empty();
   };
+  if (fields.layer_type != nullptr && given("rope_scaling") && given("rope_parameters")) {
+    throw BadInputError(fault(config.where("rope_scaling"), "none beside rope_parameters", "both",
+                              "remove one of the two"));
+  }
   const bool nested = !given("rope_scaling") && given("rope_parameters");
   const char* const key = nested ? "rope_parameters" : "rope_scaling";
   const bool scales = nested || (given(key) && fields.scales);

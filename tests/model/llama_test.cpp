@@ -156,6 +156,9 @@ TEST(Llama, Gemma3IsTheSameInBothFormsOfItsConfig) {
   nested["rope_parameters"]["sliding_attention"] = rope(200);
   EXPECT_NE(losses_of("gemma3_text-plain", nested), plain);
   EXPECT_NE(losses_of("gemma3_text-plain", {{"rope_theta", 1e4}}), plain);
+  nested["rope_scaling"] = {{"rope_type", "linear"}, {"factor", 2.0}};
+  expect_error(ErrorKind::bad_input, {"rope_scaling", "none beside rope_parameters"},
+               [&] { losses_of("gemma3_text-plain", nested); });
 }
 
 // A config with images has the same text part, under other names.
