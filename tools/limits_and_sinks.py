@@ -10,7 +10,7 @@ docs/notes/2026-11-29-design-limits-and-sinks.md lays down.
 `run` scans five texts behind each of six first tokens, at 128 to 1024 tokens; `run-long` at 4096, behind two;
 `run-arm` exchanges the vector of the first token, or the weights, at 512 tokens (needs torch, transformers and
 gguf). Each writes one JSON file a scan to FOLDER; finished ones are kept. `judge` tests what FOLDER holds and
-writes limits-and-sinks.md and .svg there. Needs the built Python package and numpy.
+writes tables.md and figure.svg there. Needs the built Python package, numpy, scipy and matplotlib.
 """
 
 from __future__ import annotations
@@ -19,10 +19,8 @@ import argparse
 import collections
 import json
 import subprocess
-import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -71,8 +69,7 @@ def first_ids(tokenizer: object, text: list[int]) -> dict[str, int]:
 def numbers(results: dict, beyond: bool) -> dict:
     """Means over the heads of a kind of layer, by figure and length."""
     metrics, coords = results["metrics"], results["coords"]
-    windows = results["model"].get("windows") or []
-    local = np.array([bool(windows[layer]) if windows else False for layer in coords["layer"]])
+    local = np.array(coords.get("window", [0] * len(coords["layer"]))) > 0
     kinds = {"all": np.ones(len(local), bool)}
     if local.any():
         kinds = {"window": local, "global": ~local}
@@ -193,6 +190,180 @@ def run_arm(options: argparse.Namespace) -> None:
                         )
 
 
+def read_scans(folder: Path) -> dict[tuple[str, int, str], dict[str, dict[str, float]]]:
+    """(vectors, length, kind|figure, or loss) to text to first token to the figure."""
+    found: dict = collections.defaultdict(lambda: collections.defaultdict(dict))
+    for file in sorted(folder.glob("*.json")):
+        text, first, x, *_ = file.name.split(".")
+        one = json.loads(file.read_text())
+        for name, values in one.items():
+            if name == "lengths" or values is None:
+                continue
+            for length, value in zip(one["lengths"], values, strict=True):
+                found[x, length, name][text][first] = value
+    return found
+
+
+def table(cell: dict[str, dict[str, float]]) -> tuple[list[str], np.ndarray]:
+    """The first tokens of a cell, and texts x first tokens."""
+    firsts = [name for name in FIRST if all(name in row for row in cell.values())]
+    return firsts, np.array([[row[name] for name in firsts] for row in cell.values()])
+
+
+def within(differences: np.ndarray, margin: float) -> bool:
+    """Two one-sided t tests of 5 % over the texts."""
+    from scipy import stats
+
+    half = stats.t.ppf(0.95, len(differences) - 1) * differences.std(ddof=1) / len(differences) ** 0.5
+    return bool(abs(differences.mean()) + half < margin)
+
+
+def f_test(values: np.ndarray) -> float:
+    """p of first tokens within texts, two-way, without interaction."""
+    from scipy import stats
+
+    texts, firsts = values.shape
+    means = values.mean(0)
+    rest = values - values.mean(1, keepdims=True) - means + values.mean()
+    freedom = (texts - 1) * (firsts - 1)
+    between = texts * ((means - values.mean()) ** 2).sum() / (firsts - 1)
+    return float(stats.f.sf(between / ((rest**2).sum() / freedom), firsts - 1, freedom))
+
+
+def margin_of(figure: str) -> tuple[float, bool]:
+    """The smallest effect that counts, and whether it is one of logarithms."""
+    ratio = figure.startswith(("distance", "critical"))
+    return (float(np.log(1.1)), True) if ratio else (0.02, False)
+
+
+def judge_cells(folder: Path, names: list[str]) -> list[dict]:
+    from scipy import stats
+
+    cells = []
+    for model in names:
+        scans = read_scans(folder / model)
+        for (x, length, name), cell in scans.items():
+            kind, _, figure = name.partition("|")
+            if figure not in FIGURES:
+                continue
+            firsts, values = table(cell)
+            if len(firsts) < 2 or len(values) < 2 or not np.isfinite(values).all() or (values == values[0, 0]).all():
+                continue
+            margin, logs = margin_of(figure)
+            scaled = np.log(values) if logs else values
+            loss = table(scans[x, length, "loss"])[1]
+            pairs = [(i, j) for i in range(len(firsts)) for j in range(i)]
+            same_loss = [within(loss[:, i] - loss[:, j], 0.02) for i, j in pairs]
+            moves = [abs((scaled[:, i] - scaled[:, j]).mean()) for i, j in pairs]
+            means = scaled.mean(0)
+            cells.append(
+                {
+                    "model": model, "kind": kind, "x": x, "length": length, "figure": figure,
+                    "least": float(values.mean(0).min()), "most": float(values.mean(0).max()),
+                    "range": float(means.max() - means.min()), "margin": margin, "p": f_test(scaled),
+                    "equal": sum(within(scaled[:, i] - scaled[:, j], margin) for i, j in pairs), "pairs": len(pairs),
+                    "same_loss": sum(same_loss),
+                    "range_at_same_loss": max((m for m, s in zip(moves, same_loss, strict=True) if s), default=np.nan),
+                }
+            )  # fmt: skip
+    judged = [cell for cell in cells if not cell["figure"].startswith("sink")]
+    for cell, q in zip(judged, stats.false_discovery_control([c["p"] for c in judged]), strict=True):
+        cell["q"] = float(q)
+        cell["moves"] = q <= 0.05 and cell["range"] > cell["margin"]
+    return cells
+
+
+def fieller(above: np.ndarray, below: np.ndarray) -> tuple[float, float]:
+    """95 % interval of mean(above)/mean(below); infinite where mean(below) is not shown to differ from 0."""
+    from scipy import stats
+
+    n = len(above)
+    t2 = stats.t.ppf(0.975, n - 1) ** 2 / n
+    cov = np.cov(above, below)
+    a = below.mean() ** 2 - t2 * cov[1, 1]
+    b = above.mean() * below.mean() - t2 * cov[0, 1]
+    c = above.mean() ** 2 - t2 * cov[0, 0]
+    if a <= 0:
+        return -np.inf, np.inf
+    root = np.sqrt(max(b * b - a * c, 0.0))
+    return float((b - root) / a), float((b + root) / a)
+
+
+def judge_arm(folder: Path) -> list[dict]:
+    found: dict = collections.defaultdict(lambda: collections.defaultdict(dict))
+    for file in sorted(folder.glob("*.json")):
+        text, first, x, arm, _ = file.name.split(".")
+        for name, values in json.loads(file.read_text()).items():
+            if "|" in name and "sink" not in name.partition("|")[2]:
+                found[x, name][first, arm][text] = values[0]
+    rows = []
+    for (x, name), runs in found.items():
+        texts = sorted(set.intersection(*(set(run) for run in runs.values())))
+        value = {key: np.array([run[t] for t in texts]) for key, run in runs.items()}
+        for first in ARM_FIRST[1:]:
+            if len(texts) < 3 or (first, "weights") not in value:
+                continue
+            own, vector, weights = (value[first, arm] - value["line", "own"] for arm in ("own", "vector", "weights"))
+            rows.append(
+                {
+                    "kind": name.partition("|")[0], "figure": name.partition("|")[2], "x": x, "first": first,
+                    "own": float(own.mean()), "vector": float(vector.mean()), "weights": float(weights.mean()),
+                    "vector_ratio": fieller(vector, own), "weights_ratio": fieller(weights, own), "texts": len(texts),
+                }
+            )  # fmt: skip
+    return rows
+
+
+def judge(folder: Path) -> None:
+    names = sorted(p.name for p in folder.iterdir() if p.is_dir() and not p.name.endswith("-arm"))
+    cells = judge_cells(folder, names)
+    lines = ["| model | layers | x | L | figure | means over first tokens | F test, q | pairs equal | pairs of equal loss | range there |"]
+    lines.append("|" + "---|" * 10)
+    for c in cells:
+        q = f"{c['q']:.2g}{' **moves**' if c['moves'] else ''}" if "q" in c else ""
+        lines.append(
+            f"| {c['model']} | {c['kind']} | {c['x']} | {c['length']} | {c['figure']} | {c['least']:.3f} to {c['most']:.3f} "
+            f"| {q} | {c['equal']} of {c['pairs']} | {c['same_loss']} | {c['range_at_same_loss']:.3f} |"
+        )
+    lines += ["", "| model | layers | x | first token | figure | move | by the vector | by the weights | share of the vector | of the weights |"]
+    lines.append("|" + "---|" * 10)
+    for path in sorted(folder.glob("*-arm")):
+        for r in judge_arm(path):
+            shares = " | ".join(f"{low:.2f} to {high:.2f}" for low, high in (r["vector_ratio"], r["weights_ratio"]))
+            lines.append(
+                f"| {path.name} | {r['kind']} | {r['x']} | {r['first']} | {r['figure']} | {r['own']:+.3f} | {r['vector']:+.3f} "
+                f"| {r['weights']:+.3f} | {shares} |"
+            )
+    (folder / "tables.md").write_text("\n".join(lines) + "\n")
+    draw(folder, names)
+
+
+def draw(folder: Path, names: list[str]) -> None:
+    """Separable keys at 1024 tokens, x = embedding, behind each first token: a line a text."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams |= {"svg.hashsalt": "headgauge", "font.size": 8}
+    from matplotlib import pyplot
+
+    panels = []
+    for model in names:
+        scans = read_scans(folder / model)
+        kinds = sorted({name.partition("|")[0] for _, _, name in scans if "|" in name})
+        panels += [(model, kind, scans) for kind in kinds]
+    figure, axes = pyplot.subplots(1, len(panels), figsize=(2.1 * len(panels), 2.8), sharey=True, layout="constrained")
+    for axis, (model, kind, scans) in zip(axes, panels, strict=True):
+        for name, colour, label in (("separable", "#b5442e", "all keys"), ("separable beyond sinks", "#2e6db5", "beyond the sinks")):
+            firsts, values = table(scans["embedding", max(LENGTHS), f"{kind}|{name}"])
+            for i, row in enumerate(values):
+                axis.plot(range(len(firsts)), row, "o-", color=colour, ms=3, lw=0.8, alpha=0.7, label=label if i == 0 else None)
+            axis.set_xticks(range(len(firsts)), firsts, rotation=60)
+        axis.set_title(f"{model}, {kind}", fontsize=8)
+    axes[0].set_ylabel(f"share of {SIZE} keys that is separable")
+    axes[0].legend(fontsize=7)
+    figure.savefig(folder / "figure.svg", metadata={"Date": None})
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     ways = parser.add_subparsers(dest="way", required=True)
@@ -203,8 +374,11 @@ def main() -> None:
         for name in ("novel", "wiki", "folder"):
             one.add_argument(name, type=Path)
         one.add_argument("--bos", type=int)
+    ways.add_parser("judge").add_argument("folder", type=Path)
     options = parser.parse_args()
-    if options.way == "run":
+    if options.way == "judge":
+        judge(options.folder)
+    elif options.way == "run":
         run(options, LENGTHS, tuple(FIRST), VECTORS)
     elif options.way == "run-long":
         run(options, (LONG,), LONG_FIRST, ("embedding",))

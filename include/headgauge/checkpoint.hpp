@@ -73,6 +73,8 @@ struct TensorView {
   // Throws BadInputError naming the first element of `values` that is NaN or infinite; values[0]
   // is element `first` of this tensor.
   void check_finite(std::span<const float> values, Index first = 0) const;
+  // Lets the system take back the memory of mapped bytes, which are read again when needed.
+  void release() const noexcept;
   // Throws BadInputError unless the shape is this one; -1 matches any size.
   void require_shape(std::span<const Index> expected) const;
 
@@ -242,6 +244,8 @@ class Checkpoint {
   // Throws BadInputError, which says what changed, if a path no longer names the opened weight file
   // or a file was written to.
   void require_unchanged() const;
+  // Lets the system take back the memory of all tensors: TensorView::release().
+  void release() const noexcept;
 
  private:
   void open_gguf();

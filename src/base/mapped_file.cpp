@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <mutex>
 #include <system_error>
 #include <utility>
@@ -80,6 +81,14 @@ const char* lost_bytes_message(const void* address) noexcept {
     if (data != nullptr && at >= data && at < data + m->size) return m->message;
   }
   return nullptr;
+}
+
+void release_mapped(std::span<const std::byte> bytes) noexcept {
+  if (bytes.empty() || lost_bytes_message(bytes.data()) == nullptr) return;
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto from = reinterpret_cast<std::uintptr_t>(bytes.data()) / page * page;
+  const auto to = reinterpret_cast<std::uintptr_t>(bytes.data() + bytes.size());
+  ::madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
 }
 
 MappedFile::MappedFile(std::string path) : path_(std::move(path)) {

@@ -34,4 +34,8 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
+// Lets the system take back the memory of these bytes of a MappedFile; they are read again when
+// they are needed. Does nothing to other memory.
+void release_mapped(std::span<const std::byte> bytes) noexcept;
+
 }  // namespace headgauge

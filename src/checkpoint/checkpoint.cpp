@@ -150,6 +150,10 @@ std::map<std::string, std::string> Checkpoint::metadata() const {
   return metadata;
 }
 
+void Checkpoint::release() const noexcept {
+  for (const auto& [name, tensor] : tensors_) tensor.release();
+}
+
 void Checkpoint::require_unchanged() const {
   if (gguf_ != nullptr) gguf_->require_unchanged();
   for (const Safetensors& file : files_) file.require_unchanged();

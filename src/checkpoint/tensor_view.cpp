@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/mapped_file.hpp"
 #include "base/non_finite.hpp"
 #include "base/strict_json.hpp"
 #include "checkpoint/blocks.hpp"
@@ -202,6 +203,10 @@ void TensorView::widen_stored(std::span<float> out, Index first) const {
                                    std::string(dtype_name(dtype)),
                                    "use a copy of the model that is not quantised"));
   }
+}
+
+void TensorView::release() const noexcept {
+  release_mapped(bytes);
 }
 
 void TensorView::check_finite(std::span<const float> values, Index first) const {

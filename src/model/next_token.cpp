@@ -183,6 +183,7 @@ void for_chunks(const TensorView& weight, ThreadPool& pool, const Body& body) {
       packed.put_panel(wide, panel);
     });
     body(first, packed, std::as_const(chunk).view().block(0, size, 0, width));
+    weight.release();
   }
 }
 

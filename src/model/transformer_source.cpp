@@ -263,6 +263,7 @@ class TransformerSource final : public ModelSource {
     }
     state.distinct = Matrix<float>(std::ssize(row_of_token), width());
     for (const auto& [token, row] : row_of_token) model_->embedding(token, state.distinct.row(row));
+    model_->checkpoint().release();
     enter(state);
     return state;
   }
@@ -325,6 +326,7 @@ class TransformerSource final : public ModelSource {
     DocumentState& state = begun(document);
     if (state.tokens.empty()) return;
     model_->load(layer, pool_);
+    model_->checkpoint().release();
     if (layer == 0 && state.next_layer > 0) enter(state);
     state.next_layer = layer + 1;
     if (layer == kept_layer_) {
