@@ -351,7 +351,10 @@ def draw(folder: Path, names: list[str]) -> None:
         scans = read_scans(folder / model)
         kinds = sorted({name.partition("|")[0] for _, _, name in scans if "|" in name})
         panels += [(model, kind, scans) for kind in kinds]
-    figure, axes = pyplot.subplots(1, len(panels), figsize=(2.1 * len(panels), 2.8), sharey=True, layout="constrained")
+    figure, axes = pyplot.subplots(
+        1, len(panels), figsize=(2.1 * len(panels), 2.8), sharey=True, layout="constrained", squeeze=False
+    )
+    axes = axes[0]
     for axis, (model, kind, scans) in zip(axes, panels, strict=True):
         for name, colour, label in (("separable", "#b5442e", "all keys"), ("separable beyond sinks", "#2e6db5", "beyond the sinks")):
             firsts, values = table(scans["embedding", max(LENGTHS), f"{kind}|{name}"])

@@ -67,7 +67,7 @@ class Budget {
         length_(length),
         d_(head.values.cols()),
         logits_(head, normalizer, {0, length}),
-        points_(budget_points(length)),
+        points_(budget_points(head.visibility.range(length - 1, length).size())),
         stop_(options.stop) {
     // Rounded up to a multiple of the kernel's columns.
     const Index padded = (d_ + kVectorColumns - 1) / kVectorColumns * kVectorColumns;
@@ -246,7 +246,8 @@ class Budget {
 
 std::vector<Index> budget_points(Index length) {
   std::vector<Index> points;
-  for (const double exact : geometric(kFewestKeys, static_cast<double>(length), kPoints)) {
+  const auto fewest = static_cast<double>(std::min(kFewestKeys, length));
+  for (const double exact : geometric(fewest, static_cast<double>(length), kPoints)) {
     const auto keys = static_cast<Index>(std::llround(exact));
     if (points.empty() || keys > points.back()) points.push_back(keys);
   }

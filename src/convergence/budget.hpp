@@ -28,11 +28,11 @@ struct BudgetOptions {
   std::stop_token stop = {};  // after a stop request the rest is not computed
 };
 
-// Returns 12 geometric points from 8 to `length`, rounded, without duplicates.
+// Returns 12 geometric points from 8 (at most `length`) to `length`, rounded, without duplicates.
 std::vector<Index> budget_points(Index length);
 
 struct BudgetCurves {
-  std::vector<Index> keys;  // budget_points()
+  std::vector<Index> keys;  // budget_points() of the keys that the last query sees
   // Mean over the queries of ||o_k - o|| / ||o||, with o_k the output over k keys only; one list
   // per sampler. Empty if every query has output 0.
   std::vector<std::vector<double>> error;

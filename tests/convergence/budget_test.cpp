@@ -57,7 +57,7 @@ TEST_P(BudgetOf, IsThatOfSetsWrittenOut) {
   ThreadPool pool(2);
   const BudgetOptions options{.draws = 3, .queries = 5, .seed = 4};
   const BudgetCurves found = budget_curves(drawn.head, *normalizer, length, options, pool);
-  EXPECT_EQ(found.keys, budget_points(length));
+  EXPECT_EQ(found.keys, budget_points(of.visibility.range(length - 1, length).size()));
   std::vector<Keys> permutations;
   for (std::uint32_t draw = 0; draw < 3; ++draw) {
     const RandomStream random(options.seed, RandomDomain::budget_keys, 0, draw);
@@ -157,6 +157,7 @@ TEST(Budget, ErrorConstantIsThatOfDrawsWithReplacement) {
 TEST(Budget, PointsAreGeometric) {
   EXPECT_EQ(budget_points(1024), (Keys{8, 12, 19, 30, 47, 73, 113, 175, 273, 424, 659, 1024}));
   EXPECT_EQ(budget_points(8), Keys{8});
+  EXPECT_EQ(budget_points(4), Keys{4});
 }
 
 TEST(Budget, IsInterpolatedInTheLogarithmAndRoundedUp) {
@@ -172,6 +173,18 @@ TEST(Budget, IsInterpolatedInTheLogarithmAndRoundedUp) {
   EXPECT_EQ(keys_for_error(keys, Vector{0.4, 0.1, 0.3, 0.0}, 0.3), 11);  // 8 * 2^(1/3)
   EXPECT_TRUE(std::isnan(keys_for_error(keys, Vector{0.4, 0.1, 0.3, 0.2}, 0.1)));
   EXPECT_TRUE(std::isnan(keys_for_error(keys, {}, 0.1)));
+}
+
+// A head cannot need more keys than its window has.
+TEST(Budget, OfAWindowIsAtMostTheWindow) {
+  ThreadPool pool(1);
+  for (const Index window : {5, 30}) {
+    DrawnHead drawn(72, 4, 0.1, Visibility::sliding_window(window));
+    const BudgetCurves found = budget_curves(drawn.head, *make_normalizer("softmax"), 72, {}, pool);
+    for (const Vector& error : found.error) {
+      EXPECT_EQ(keys_for_error(found.keys, error, 1e-9), static_cast<double>(window));
+    }
+  }
 }
 
 TEST(Budget, HasNothingToSayOfOutputsThatAreZero) {
