@@ -69,7 +69,9 @@ def one_thread() -> None:
     ):
         peer = RealPeer(attention, model, 1) if model.exists() else None
         if peer is None or not peer.loaded:
-            print(f"  {model.name} against {attention} left out: no model, or no torch, transformers and gguf")
+            print(
+                f"  {model.name} against {attention} left out: no model, or no torch, transformers and gguf"
+            )
             continue
         for length in lengths:
             turns = 3 if length <= LENGTH else 1
@@ -80,7 +82,11 @@ def one_thread() -> None:
                 ours.append(timed("", "scan", model, "--text", text, *options, threads=1))
             own, other = statistics.median(run["cpu_s"] for run in ours), statistics.median(theirs)
             line(f"{model.name[:12]}, {groups}, L = {length}", f"{own:.1f} s, {ours[0]['peak_mb']:.0f} MB")
-            line(f"  headgauge / PyTorch {attention} ({other:.1f} s)", f"{own / other:.2f} x", bar(own / other, most, False))
+            line(
+                f"  headgauge / PyTorch {attention} ({other:.1f} s)",
+                f"{own / other:.2f} x",
+                bar(own / other, most, False),
+            )
         peer.process.kill()
 
 

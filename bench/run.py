@@ -366,7 +366,9 @@ def main() -> None:
     parser.add_argument("--compare", action="store_true", help="compare and no more")
     parser.add_argument("--converge", action="store_true", help="converge and no more")
     parser.add_argument("--real", action="store_true", help="scans of SmolLM2-135M and no more")
-    parser.add_argument("--one-thread", action="store_true", help="both real models on one thread and no more")
+    parser.add_argument(
+        "--one-thread", action="store_true", help="both real models on one thread and no more"
+    )
     parser.add_argument("--model", type=Path, default=BUILD / "gpt2-small")
     args = parser.parse_args()
     if args.compare:

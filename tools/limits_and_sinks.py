@@ -82,7 +82,10 @@ def numbers(results: dict, beyond: bool) -> dict:
             values = values[..., coords["top_n"].index(SIZE)]
         return values
 
-    out: dict = {"loss": metrics["loss"]["values"] if "loss" in metrics else None, "lengths": coords["length"]}
+    out: dict = {
+        "loss": metrics["loss"]["values"] if "loss" in metrics else None,
+        "lengths": coords["length"],
+    }
     for figure, (name, over, only_beyond) in FIGURES.items():
         if only_beyond != beyond:
             continue
@@ -102,7 +105,19 @@ def scan(headgauge: str, model: str, out: Path, beyond: bool, *options: str) -> 
     if out.exists():
         return
     with tempfile.TemporaryDirectory() as folder:
-        command = [headgauge, "scan", model, *options, "--out", folder, "--quiet", "--examples", "none", "--threads", "1"]
+        command = [
+            headgauge,
+            "scan",
+            model,
+            *options,
+            "--out",
+            folder,
+            "--quiet",
+            "--examples",
+            "none",
+            "--threads",
+            "1",
+        ]
         command += ["--top-n", str(SIZE), "--queries", "64", "--beyond-sinks", str(beyond).lower()]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         found = numbers(json.loads((Path(folder) / "results.json").read_text()), beyond)
@@ -110,7 +125,9 @@ def scan(headgauge: str, model: str, out: Path, beyond: bool, *options: str) -> 
     out.write_text(json.dumps(found))
 
 
-def run(options: argparse.Namespace, lengths: tuple[int, ...], names: tuple[str, ...], vectors: tuple[str, ...]) -> None:
+def run(
+    options: argparse.Namespace, lengths: tuple[int, ...], names: tuple[str, ...], vectors: tuple[str, ...]
+) -> None:
     from headgauge import _core
 
     tokenizer = _core.Tokenizer.load(options.model)
@@ -125,10 +142,24 @@ def run(options: argparse.Namespace, lengths: tuple[int, ...], names: tuple[str,
                 for x in vectors:
                     for beyond in (False, True) if x == "embedding" else (False,):
                         groups = "distance,separability" if beyond else "weights,distance,separability,model"
-                        out = options.folder / options.name / f"{text}.{name}.{x}.{max(lengths)}.{int(beyond)}.json"
+                        out = (
+                            options.folder
+                            / options.name
+                            / f"{text}.{name}.{x}.{max(lengths)}.{int(beyond)}.json"
+                        )
                         scan(
-                            options.headgauge, options.model, out, beyond, "--tokens", file.name, "--measures", groups,
-                            "--x", x, "--lengths", ",".join(map(str, lengths)),
+                            options.headgauge,
+                            options.model,
+                            out,
+                            beyond,
+                            "--tokens",
+                            file.name,
+                            "--measures",
+                            groups,
+                            "--x",
+                            x,
+                            "--lengths",
+                            ",".join(map(str, lengths)),
                         )
 
 
@@ -150,7 +181,10 @@ def tensors(model: object, ids: list[int]) -> dict[str, np.ndarray]:
 
 
 def run_arm(options: argparse.Namespace) -> None:
-    """w.v: the weights of a text behind first token w, with the first token's vector (or all vectors) of v."""
+    """Exchanges the first token's vector and keeps the weights, or the other way round.
+
+    The texts begin with an empty line, or with the token --bos of models whose sink it is.
+    """
     import torch
     from safetensors.numpy import save_file
     from transformers import AutoModelForCausalLM
@@ -165,11 +199,17 @@ def run_arm(options: argparse.Namespace) -> None:
     ).eval()
     layers = model.config.num_hidden_layers
     for text, ids in pieces(tokenizer, options.novel, options.wiki).items():
-        made = {n: tensors(model, [first, *ids][:ARM]) for n, first in first_ids(tokenizer, ids).items() if n in ARM_FIRST}
-        own = made["line"]
+        firsts = {n: first for n, first in first_ids(tokenizer, ids).items() if n in ARM_FIRST}
+        if options.bos is not None:
+            firsts = {"bos": options.bos, **firsts}
+        made = {n: tensors(model, [first, *ids][:ARM]) for n, first in firsts.items()}
+        base = next(iter(made))
+        own = made[base]
         for name, other in made.items():
-            for arm in ("own", "vector", "weights") if name != "line" else ("own",):
-                weights, vectors = (other, other) if arm == "own" else (own, own) if arm == "vector" else (other, own)
+            for arm in ("own", "vector", "weights") if name != base else ("own",):
+                weights, vectors = (
+                    (other, other) if arm == "own" else (own, own) if arm == "vector" else (other, own)
+                )
                 for x in VECTORS:
                     dump = {}
                     for layer in range(layers):
@@ -183,10 +223,20 @@ def run_arm(options: argparse.Namespace) -> None:
                     with tempfile.TemporaryDirectory() as folder:
                         path = Path(folder) / "arm.safetensors"
                         metadata = {"format": "headgauge.dump/1", "causal": "true"}
-                        save_file({n: np.ascontiguousarray(t) for n, t in dump.items()}, path, metadata=metadata)
+                        save_file(
+                            {n: np.ascontiguousarray(t) for n, t in dump.items()}, path, metadata=metadata
+                        )
                         scan(
-                            options.headgauge, str(path), out, False, "--measures", "weights,distance,separability",
-                            "--x", x, "--lengths", str(ARM),
+                            options.headgauge,
+                            str(path),
+                            out,
+                            False,
+                            "--measures",
+                            "weights,distance,separability",
+                            "--x",
+                            x,
+                            "--lengths",
+                            str(ARM),
                         )
 
 
@@ -247,7 +297,12 @@ def judge_cells(folder: Path, names: list[str]) -> list[dict]:
             if figure not in FIGURES:
                 continue
             firsts, values = table(cell)
-            if len(firsts) < 2 or len(values) < 2 or not np.isfinite(values).all() or (values == values[0, 0]).all():
+            if (
+                len(firsts) < 2
+                or len(values) < 2
+                or not np.isfinite(values).all()
+                or (values == values[0, 0]).all()
+            ):
                 continue
             margin, logs = margin_of(figure)
             scaled = np.log(values) if logs else values
@@ -300,10 +355,13 @@ def judge_arm(folder: Path) -> list[dict]:
     for (x, name), runs in found.items():
         texts = sorted(set.intersection(*(set(run) for run in runs.values())))
         value = {key: np.array([run[t] for t in texts]) for key, run in runs.items()}
-        for first in ARM_FIRST[1:]:
+        base = "bos" if ("bos", "own") in value else "line"
+        for first in ARM_FIRST:
             if len(texts) < 3 or (first, "weights") not in value:
                 continue
-            own, vector, weights = (value[first, arm] - value["line", "own"] for arm in ("own", "vector", "weights"))
+            own, vector, weights = (
+                value[first, arm] - value[base, "own"] for arm in ("own", "vector", "weights")
+            )
             rows.append(
                 {
                     "kind": name.partition("|")[0], "figure": name.partition("|")[2], "x": x, "first": first,
@@ -317,7 +375,9 @@ def judge_arm(folder: Path) -> list[dict]:
 def judge(folder: Path) -> None:
     names = sorted(p.name for p in folder.iterdir() if p.is_dir() and not p.name.endswith("-arm"))
     cells = judge_cells(folder, names)
-    lines = ["| model | layers | x | L | figure | means over first tokens | F test, q | pairs equal | pairs of equal loss | range there |"]
+    lines = [
+        "| model | layers | x | L | figure | means over first tokens | F test, q | pairs equal | pairs of equal loss | range there |"
+    ]
     lines.append("|" + "---|" * 10)
     for c in cells:
         q = f"{c['q']:.2g}{' **moves**' if c['moves'] else ''}" if "q" in c else ""
@@ -325,11 +385,16 @@ def judge(folder: Path) -> None:
             f"| {c['model']} | {c['kind']} | {c['x']} | {c['length']} | {c['figure']} | {c['least']:.3f} to {c['most']:.3f} "
             f"| {q} | {c['equal']} of {c['pairs']} | {c['same_loss']} | {c['range_at_same_loss']:.3f} |"
         )
-    lines += ["", "| model | layers | x | first token | figure | move | by the vector | by the weights | share of the vector | of the weights |"]
+    lines += [
+        "",
+        "| model | layers | x | first token | figure | move | by the vector | by the weights | share of the vector | of the weights |",
+    ]
     lines.append("|" + "---|" * 10)
     for path in sorted(folder.glob("*-arm")):
         for r in judge_arm(path):
-            shares = " | ".join(f"{low:.2f} to {high:.2f}" for low, high in (r["vector_ratio"], r["weights_ratio"]))
+            shares = " | ".join(
+                f"{low:.2f} to {high:.2f}" for low, high in (r["vector_ratio"], r["weights_ratio"])
+            )
             lines.append(
                 f"| {path.name} | {r['kind']} | {r['x']} | {r['first']} | {r['figure']} | {r['own']:+.3f} | {r['vector']:+.3f} "
                 f"| {r['weights']:+.3f} | {shares} |"
@@ -356,10 +421,22 @@ def draw(folder: Path, names: list[str]) -> None:
     )
     axes = axes[0]
     for axis, (model, kind, scans) in zip(axes, panels, strict=True):
-        for name, colour, label in (("separable", "#b5442e", "all keys"), ("separable beyond sinks", "#2e6db5", "beyond the sinks")):
+        for name, colour, label in (
+            ("separable", "#b5442e", "all keys"),
+            ("separable beyond sinks", "#2e6db5", "beyond the sinks"),
+        ):
             firsts, values = table(scans["embedding", max(LENGTHS), f"{kind}|{name}"])
             for i, row in enumerate(values):
-                axis.plot(range(len(firsts)), row, "o-", color=colour, ms=3, lw=0.8, alpha=0.7, label=label if i == 0 else None)
+                axis.plot(
+                    range(len(firsts)),
+                    row,
+                    "o-",
+                    color=colour,
+                    ms=3,
+                    lw=0.8,
+                    alpha=0.7,
+                    label=label if i == 0 else None,
+                )
             axis.set_xticks(range(len(firsts)), firsts, rotation=60)
         axis.set_title(f"{model}, {kind}", fontsize=8)
     axes[0].set_ylabel(f"share of {SIZE} keys that is separable")

@@ -20,7 +20,12 @@ from torch.nn.functional import scaled_dot_product_attention
 
 
 def in_blocks(
-    module: torch.nn.Module, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Any, **options: Any
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: Any,
+    **options: Any,
 ) -> tuple[torch.Tensor, None]:
     """SDPA that reads no key which the window hides from a whole block of queries."""
     group, length = query.shape[1] // key.shape[1], query.shape[2]
@@ -76,7 +81,10 @@ def main() -> None:
         ids = torch.arange(int(line))[None] % 1000  # how long it takes depends on no id
         began, used = time.perf_counter(), time.process_time()
         run(ids)
-        print(json.dumps({"seconds": time.perf_counter() - began, "cpu": time.process_time() - used}), flush=True)
+        print(
+            json.dumps({"seconds": time.perf_counter() - began, "cpu": time.process_time() - used}),
+            flush=True,
+        )
 
 
 if __name__ == "__main__":
