@@ -277,6 +277,8 @@ def f_test(values: np.ndarray) -> float:
     rest = values - values.mean(1, keepdims=True) - means + values.mean()
     freedom = (texts - 1) * (firsts - 1)
     between = texts * ((means - values.mean()) ** 2).sum() / (firsts - 1)
+    if between == 0:
+        return 1.0
     return float(stats.f.sf(between / ((rest**2).sum() / freedom), firsts - 1, freedom))
 
 
@@ -373,7 +375,9 @@ def judge_arm(folder: Path) -> list[dict]:
 
 
 def judge(folder: Path) -> None:
-    names = sorted(p.name for p in folder.iterdir() if p.is_dir() and not p.name.endswith("-arm"))
+    names = sorted(
+        (p.name for p in folder.iterdir() if p.is_dir() and not p.name.endswith("-arm")), reverse=True
+    )
     cells = judge_cells(folder, names)
     lines = [
         "| model | layers | x | L | figure | means over first tokens | F test, q | pairs equal | pairs of equal loss | range there |"
@@ -408,7 +412,7 @@ def draw(folder: Path, names: list[str]) -> None:
     import matplotlib
 
     matplotlib.use("svg")
-    matplotlib.rcParams |= {"svg.hashsalt": "headgauge", "font.size": 8}
+    matplotlib.rcParams |= {"svg.hashsalt": "headgauge", "svg.fonttype": "none", "font.size": 8}
     from matplotlib import pyplot
 
     panels = []
