@@ -33,7 +33,7 @@ LENGTHS = (128, 256, 512, 1024)
 LONG = 4096
 ARM = 512
 SIZE = 20  # keys of the selected set
-# a figure: (the metric, divided by, of a scan beyond the sinks)
+# Each figure: its metric, the metric that divides it, and whether a scan beyond the sinks measures it.
 FIGURES = {
     "separable": ("separability", None, False),
     "separable beyond sinks": ("separability_beyond_sinks", None, False),
@@ -41,8 +41,8 @@ FIGURES = {
     "excess beyond sinks": ("separability_excess_beyond_sinks", None, False),
     "distance/expected": ("distance", "expected_distance", False),
     "distance/expected beyond sinks": ("distance", "expected_distance", True),
-    "critical N": ("closest_n_head", None, False),
-    "critical N beyond sinks": ("closest_n_head", None, True),
+    "closest N": ("closest_n_head", None, False),
+    "closest N beyond sinks": ("closest_n_head", None, True),
     "share of 90 %": ("mass_90", "visible_keys", False),
     "share of 90 % beyond sinks": ("mass_90_beyond_sinks", "visible_keys", False),
     "sink weight": ("sink_weight", None, False),
@@ -66,10 +66,10 @@ def first_ids(tokenizer: object, text: list[int]) -> dict[str, int]:
     return {n: frequent if t is None else tokenizer.encode(t)[-1] for n, t in FIRST.items()}  # type: ignore[attr-defined]
 
 
-def numbers(results: dict, beyond: bool) -> dict:
-    """Means over the heads of a kind of layer, by figure and length."""
+def numbers(results: dict, beyond: bool, windows: list[int]) -> dict:
+    """Means over the heads of a kind of layer, by figure and length. `windows`: of a dump, which has none."""
     metrics, coords = results["metrics"], results["coords"]
-    local = np.array(coords.get("window", [0] * len(coords["layer"]))) > 0
+    local = np.array(windows or coords.get("window", [0] * len(coords["layer"]))) > 0
     kinds = {"all": np.ones(len(local), bool)}
     if local.any():
         kinds = {"window": local, "global": ~local}
@@ -92,7 +92,6 @@ def numbers(results: dict, beyond: bool) -> dict:
         values = read(name)
         if values is None:
             continue
-        values = np.where(values < 0, np.nan, values) if name == "closest_n_head" else values
         below = read(over) if over else None
         values = values if below is None else values / below
         for kind, rows in kinds.items():
@@ -101,7 +100,7 @@ def numbers(results: dict, beyond: bool) -> dict:
     return out
 
 
-def scan(headgauge: str, model: str, out: Path, beyond: bool, *options: str) -> None:
+def scan(headgauge: str, model: str, out: Path, beyond: bool, *options: str, windows: list[int] | None = None) -> None:
     if out.exists():
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -120,7 +119,7 @@ def scan(headgauge: str, model: str, out: Path, beyond: bool, *options: str) -> 
         ]
         command += ["--top-n", str(SIZE), "--queries", "64", "--beyond-sinks", str(beyond).lower()]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        found = numbers(json.loads((Path(folder) / "results.json").read_text()), beyond)
+        found = numbers(json.loads((Path(folder) / "results.json").read_text()), beyond, windows or [])
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(found))
 
@@ -183,7 +182,7 @@ def tensors(model: object, ids: list[int]) -> dict[str, np.ndarray]:
 def run_arm(options: argparse.Namespace) -> None:
     """Exchanges the first token's vector and keeps the weights, or the other way round.
 
-    The texts begin with an empty line, or with the token --bos of models whose sink it is.
+    The texts begin with a line break, or with the token --bos of models whose sink it is.
     """
     import torch
     from safetensors.numpy import save_file
@@ -198,6 +197,7 @@ def run_arm(options: argparse.Namespace) -> None:
         file.parent, gguf_file=file.name, attn_implementation="sdpa", dtype=torch.float32
     ).eval()
     layers = model.config.num_hidden_layers
+    windows = [int(kind == "sliding_attention") for kind in getattr(model.config, "layer_types", None) or []]
     for text, ids in pieces(tokenizer, options.novel, options.wiki).items():
         firsts = {n: first for n, first in first_ids(tokenizer, ids).items() if n in ARM_FIRST}
         if options.bos is not None:
@@ -237,6 +237,7 @@ def run_arm(options: argparse.Namespace) -> None:
                             x,
                             "--lengths",
                             str(ARM),
+                            windows=windows,
                         )
 
 
@@ -284,7 +285,7 @@ def f_test(values: np.ndarray) -> float:
 
 def margin_of(figure: str) -> tuple[float, bool]:
     """The smallest effect that counts, and whether it is one of logarithms."""
-    ratio = figure.startswith(("distance", "critical"))
+    ratio = figure.startswith(("distance", "closest"))
     return (float(np.log(1.1)), True) if ratio else (0.02, False)
 
 

@@ -288,6 +288,9 @@ void HeadConvergence::add(const HeadConvergence& other) {
   horizon_paper += other.horizon_paper;
   mean.add(other.mean);
   covariance.add(other.covariance);
+  if (budgets > 0 && other.budgets > 0 && budget_points != other.budget_points) {
+    throw DamagedPartError("parts with the same numbers of keys", "parts with others");
+  }
   budgets += other.budgets;
   if (other.budgets > 0) budget_points = other.budget_points;
   budget_error.resize(std::max(budget_error.size(), other.budget_error.size()));

@@ -161,8 +161,9 @@ def fitted_rate(grid: list[int], curve: Curve, replicates: int) -> tuple[float, 
 
 
 def budget_points(length: int) -> list[int]:
-    """12 geometric numbers of keys from 8 to `length`, rounded."""
-    points = 8.0 * (length / 8.0) ** (np.arange(12) / 11.0)
+    """12 geometric numbers of keys from 8 (at most `length`) to `length`, rounded."""
+    fewest = min(8.0, length)
+    points = fewest * (length / fewest) ** (np.arange(12) / 11.0)
     return sorted({math.floor(p + 0.5) for p in points})
 
 
