@@ -100,7 +100,9 @@ def numbers(results: dict, beyond: bool, windows: list[int]) -> dict:
     return out
 
 
-def scan(headgauge: str, model: str, out: Path, beyond: bool, *options: str, windows: list[int] | None = None) -> None:
+def scan(
+    headgauge: str, model: str, out: Path, beyond: bool, *options: str, windows: list[int] | None = None
+) -> None:
     if out.exists():
         return
     with tempfile.TemporaryDirectory() as folder:
