@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 namespace headgauge::testing {
@@ -48,6 +49,15 @@ inline constexpr const char* kNoGemma3 =
 
 inline bool exists(const std::string& path) {
   return std::filesystem::exists(path);
+}
+
+// Returns the KiB of a mapped file that are in this process's memory.
+inline std::size_t resident_kib(const std::string& path) {
+  std::ifstream maps("/proc/self/smaps");
+  std::string line;
+  while (std::getline(maps, line) && !line.ends_with(path)) continue;
+  while (std::getline(maps, line) && !line.starts_with("Rss:")) continue;
+  return line.starts_with("Rss:") ? std::stoul(line.substr(4)) : 0;
 }
 
 // A folder for one test's files, emptied before and removed after.

@@ -49,6 +49,8 @@ FIGURES = {
     "sinks": ("sink_keys", None, False),
 }
 
+WEIGHTS = ("share", "sink")  # figures of the weights alone, the same for all vectors
+
 
 def pieces(tokenizer: object, novel: Path, wiki: Path) -> dict[str, list[int]]:
     """Five texts of 4200 tokens, from fifths of their files."""
@@ -299,7 +301,7 @@ def judge_cells(folder: Path, names: list[str]) -> list[dict]:
         scans = read_scans(folder / model)
         for (x, length, name), cell in scans.items():
             kind, _, figure = name.partition("|")
-            if figure not in FIGURES:
+            if figure not in FIGURES or (figure.startswith(WEIGHTS) and x != VECTORS[0]):
                 continue
             firsts, values = table(cell)
             if (

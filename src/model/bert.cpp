@@ -140,6 +140,7 @@ class Bert final : public Transformer {
     linear("output.dense", f, d, weights_.outer);
     weights_.attention_norm = load_norm(l + "attention.output.LayerNorm");
     weights_.output_norm = load_norm(l + "output.LayerNorm");
+    checkpoint_.release();
     loaded_ = layer;
   }
 

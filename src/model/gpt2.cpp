@@ -130,6 +130,7 @@ class Gpt2 final : public Transformer {
     load_conv1d(checkpoint_, h + "attn.c_proj", d, d, loaded, pool, weights_.c_proj);
     load_conv1d(checkpoint_, h + "mlp.c_fc", d, f, loaded, pool, weights_.c_fc);
     load_conv1d(checkpoint_, h + "mlp.c_proj", f, d, loaded, pool, weights_.mlp_proj);
+    checkpoint_.release();
     loaded_ = layer;
   }
 

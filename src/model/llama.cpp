@@ -115,6 +115,7 @@ class Llama final : public Transformer {
     } else {
       norm("post_attention_layernorm", d, weights_.before_mlp);
     }
+    checkpoint_.release();
     loaded_ = layer;
   }
 

@@ -161,7 +161,7 @@ class TransformerSource final : public ModelSource {
     for (std::size_t first = 0; first < variants.size(); first += at_once) {
       const auto count = std::min(at_once, variants.size() - first);
       if (first > 0) {  // the variants before it ran later layers
-        load(layer);
+        model_->load(layer, pool_);
         make_heads(document);
       }
       for (NextTokens& next : try_some(layer, document, variants.subspan(first, count))) {
@@ -316,12 +316,6 @@ class TransformerSource final : public ModelSource {
     head.own.reset();
   }
 
-  // Loads the weights of a layer. The bytes of the file are not needed any more.
-  void load(int layer) {
-    model_->load(layer, pool_);
-    model_->checkpoint().release();
-  }
-
   // Runs the pass up to the heads of the layer; there are none if the context is longer than the
   // document.
   void enter_layer(int layer, int document) {
@@ -331,7 +325,7 @@ class TransformerSource final : public ModelSource {
     last_document_ = document;
     DocumentState& state = begun(document);
     if (state.tokens.empty()) return;
-    load(layer);
+    model_->load(layer, pool_);
     if (layer == 0 && state.next_layer > 0) enter(state);
     state.next_layer = layer + 1;
     if (layer == kept_layer_) {
@@ -375,7 +369,7 @@ class TransformerSource final : public ModelSource {
     }
     // The heads of this layer are views into the model's memory, which project() overwrites.
     for (int later = layer + 1; later < info_.layers; ++later) {
-      load(later);
+      model_->load(later, pool_);
       for (Matrix<float>& stream : streams) {
         std::vector<HeadInput> heads;
         model_->project(stream, heads, pool_);

@@ -1,11 +1,9 @@
 #include "base/mapped_file.hpp"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -70,16 +68,6 @@ TEST_F(MappedFileTest, NamesTheFileAtAnAddress) {
   EXPECT_NE(lost_bytes_message(again.bytes().data()), nullptr);
 }
 
-// Returns the KiB of a mapping that are in memory.
-std::size_t resident(const std::byte* data) {
-  std::ifstream maps("/proc/self/smaps");
-  const std::string begin = fmt::format("{:x}-", reinterpret_cast<std::uintptr_t>(data));
-  std::string line;
-  while (std::getline(maps, line) && !line.starts_with(begin)) continue;
-  while (std::getline(maps, line) && !line.starts_with("Rss:")) continue;
-  return std::stoul(line.substr(4));
-}
-
 TEST_F(MappedFileTest, ReleasedBytesAreReadAgain) {
   const MappedFile file(path_);
   const auto sum = [](std::span<const std::byte> bytes) {
@@ -87,9 +75,9 @@ TEST_F(MappedFileTest, ReleasedBytesAreReadAgain) {
                            [](std::size_t all, std::byte b) { return all + std::size_t(b); });
   };
   const std::size_t before = sum(file.bytes());
-  EXPECT_GE(resident(file.bytes().data()), 3 * kPage / 1024);
+  EXPECT_GE(testing::resident_kib(path_), 3 * kPage / 1024);
   release_mapped(file.bytes().subspan(1, kPage));
-  EXPECT_LE(resident(file.bytes().data()), 2 * kPage / 1024);
+  EXPECT_LE(testing::resident_kib(path_), 2 * kPage / 1024);
   EXPECT_EQ(sum(file.bytes()), before);
   // Memory that is not of a file keeps what it has.
   std::vector<std::byte> own(kPage, std::byte{7});

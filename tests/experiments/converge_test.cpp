@@ -6,7 +6,9 @@
 #include <cmath>
 
 #include "base/random.hpp"
+#include "experiments/converge_output.hpp"
 #include "findings/summary_facts.hpp"
+#include "headgauge/bytes.hpp"
 #include "headgauge/cells.hpp"
 #include "small_models.hpp"
 
@@ -239,6 +241,19 @@ TEST(Converge, DefaultGridIsThatOfThePaper) {
   EXPECT_EQ(default_grid(512, 10),
             (std::vector<int>{64, 78, 95, 116, 141, 173, 211, 257, 314, 384}));
   EXPECT_EQ(default_grid(64, 2), (std::vector<int>{8, 48}));
+}
+
+// A journal of an earlier grid must not be added to one of this.
+TEST(Converge, PartsWithOtherNumbersOfKeysAreNotAdded) {
+  HeadConvergence part, same, other, none;
+  part.budgets = same.budgets = other.budgets = 1;
+  part.budget_points = same.budget_points = {8, 16};
+  other.budget_points = {8, 12};
+  part.budget_error = same.budget_error = other.budget_error = {{.5, 0}};
+  part.add(same);
+  part.add(none);
+  EXPECT_EQ(part.budgets, 2);
+  EXPECT_THROW(part.add(other), DamagedPartError);
 }
 
 }  // namespace

@@ -1,23 +1,15 @@
 // Memory of a checkpoint's file while a model runs.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <string>
-
 #include "headgauge/headgauge.hpp"
 #include "small_models.hpp"
 
 namespace headgauge {
 namespace {
 
-// Returns the KiB of the demo model's weights that are in memory.
-std::size_t resident() {
-  std::ifstream maps("/proc/self/smaps");
-  std::string line;
-  while (std::getline(maps, line) && !line.ends_with("demo/model/model.safetensors")) continue;
-  while (std::getline(maps, line) && !line.starts_with("Rss:")) continue;
-  return line.starts_with("Rss:") ? std::stoul(line.substr(4)) : 0;
-}
+using testing::resident_kib;
+
+constexpr const char* kWeights = "demo/model/model.safetensors";
 
 TEST(Released, WeightsLeaveMemoryOnceTheyAreRead) {
   std::vector<Document> documents;
@@ -25,10 +17,10 @@ TEST(Released, WeightsLeaveMemoryOnceTheyAreRead) {
   const auto source = testing::open_model(std::move(documents), {.threads = 2}, "demo/model");
   for (int layer = 0; layer < source->info().layers; ++layer) {
     source->layer(layer, 0);
-    EXPECT_LE(resident(), 256u) << layer;
+    EXPECT_LE(resident_kib(kWeights), 256u) << layer;
   }
   source->next_tokens(0);
-  EXPECT_LE(resident(), 256u);
+  EXPECT_LE(resident_kib(kWeights), 256u);
 }
 
 }  // namespace
