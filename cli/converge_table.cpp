@@ -58,7 +58,7 @@ class ConvergenceTable {
 
   std::vector<Measured> measured() const {
     std::vector<Measured> all = {
-        {metric::critical_fraction_head, {"crit.", 6, "% of L", 6}, 100},
+        {metric::critical_fraction_head, {"crit.", 6, "% keys", 6}, 100},
         {metric::separability_beyond_sinks, {"sep.", 5, "", 5}},
         {metric::entropy_slope, {"slope", 5, "", 7}},
         {metric::participation_ratio, {"n_eff", 6, "keys", 4}},
@@ -155,7 +155,7 @@ class ConvergenceTable {
     const LabelledArray full = bytes->sel("cache", "full"), kept = bytes->sel("cache", "budget");
     const auto layers = results_.coord_numbers("layer");
     for (Index l = 0; l < std::ssize(layers); ++l) {
-      line(fmt::format("{:.0f}", layers[l]), full({l}), kept({l}));
+      line(fmt::format("{:.0f}{}", layers[l], open_mark(results_, l)), full({l}), kept({l}));
     }
     if (const LabelledArray* all = results_.metric(metric::cache_bytes)) {
       line("all", all->sel("cache", "full")({}), all->sel("cache", "budget")({}));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/columns.hpp"
+#include "cli/table_header.hpp"
 #include "headgauge/ranks.hpp"
 
 namespace headgauge::cli {
@@ -114,7 +115,8 @@ TextTable layer_table(const Results& results, const std::vector<HeadName>& heads
       return head.layer_index != begin->layer_index;
     });
     const std::vector<HeadName> of_layer(begin, end);
-    std::vector<TextCell> row = {fmt::format("{:>5}", begin->layer)};
+    std::vector<TextCell> row = {
+        fmt::format("{:>5}{}", begin->layer, open_mark(results, begin->layer_index))};
     for (const Column& metric : metrics) {
       const double middle = median_of(results, metric.metric, of_layer);
       const std::string text =

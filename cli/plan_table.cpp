@@ -151,8 +151,8 @@ class PlanTable {
   std::string legend() const {
     const auto say = [&](const std::string& what) { return wrapped(what, width_, 3) + "\n"; };
     return say(fmt::format(
-               "Changes of the loss are in nats, on {} documents of --confirm, with the "
-               "plan's own intervals by Student's t over documents",
+               "Changes of the loss are in nats, means over the documents of --confirm ({}), with "
+               "the plan's own intervals by Student's t over documents",
                results_.coord_size("document"))) +
            say("*  the plan's change is shown to be another (paired t test over documents, false "
                "discovery rate 5 % over all lines)") +

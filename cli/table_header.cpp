@@ -69,7 +69,8 @@ std::string windows_line(const Results& results) {
   constexpr std::size_t kListed = 12;
   const bool lists = !without.empty() && without.size() <= kListed;
   return windows_text(windows) +
-         (lists ? fmt::format(", all but {}", fmt::join(without, ", ")) : "");
+         (lists ? fmt::format(", all but {}", fmt::join(without, ", ")) : "") +
+         (without.empty() ? "" : " (*)");
 }
 
 // Example: "war_and_peace.txt (1154 tokens)", and the number of further texts.
@@ -186,6 +187,11 @@ std::string windows_text(const std::vector<Index>& windows) {
   const auto sliding = std::ranges::count_if(windows, [](Index window) { return window > 0; });
   return fmt::format("{} keys in {} of {} layers", std::ranges::max(windows), sliding,
                      windows.size());
+}
+
+std::string open_mark(const Results& results, Index layer_index) {
+  if (results.coord("window") == nullptr || window_of_layer(results, layer_index) > 0) return "";
+  return std::ranges::max(results.coord_numbers("window")) > 0 ? "*" : "";
 }
 
 std::string render_header(const Results& results, const Painter& paint, std::size_t width) {

@@ -13,6 +13,9 @@ namespace headgauge::cli {
 // in 15 of 18 layers".
 std::string windows_text(const std::vector<Index>& windows);
 
+// Returns "*" for a layer without a window of a model whose other layers have one.
+std::string open_mark(const Results& results, Index layer_index);
+
 // Wraps the lines to `width` columns where words permit.
 std::string render_header(const Results& results, const Painter& paint, std::size_t width);
 

@@ -65,6 +65,9 @@ std::vector<HeadName> measured_heads(const Results& results);
 // Returns the window of a layer, in keys; 0 if its heads have none.
 double window_of_layer(const Results& results, Index layer_index);
 
+// Returns whether no window hides keys of the longest length from the layer's heads.
+bool sees_all_keys(const Results& results, Index layer_index);
+
 // Returns the longest length; nothing if the results have no lengths.
 std::optional<int> longest_length(const Results& results);
 

@@ -296,7 +296,14 @@ struct SourceInfo {
   // Returns how many of these layers come before `layer`: its place along the dim "layer" of
   // results without a selection.
   Index attention_layers_before(int layer) const;
+  // Returns the layers without a window of the model's own that is shorter than `length`, in the
+  // form of ScanOptions::layers, if other layers have one; else an empty text.
+  std::string layers_without_window(Index length) const;
 };
+
+// Says that only these layers are changed, unless the option asks for all.
+std::string kept_windows_notice(const SourceInfo& source, const std::string& layers,
+                                const char* option);
 
 // Returns the notice about layers without attention; empty if every layer has attention.
 std::string without_attention_notice(const SourceInfo& source);

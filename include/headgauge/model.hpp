@@ -152,6 +152,10 @@ class ModelSource : public HeadSource {
       int layer, int document, std::span<const LayerInterventions> variants) = 0;
 };
 
+// Throws UnsupportedError, which names it, for a rule that ModelSource::gradients() cannot
+// differentiate.
+void require_derivative(const Normalizer& rule);
+
 // Runs a checkpoint over documents; model_families() lists the supported families. Cuts every
 // document to the model's longest context. Throws UnsupportedError for an unknown family,
 // BadInputError if config, tensors or token ids are inconsistent.

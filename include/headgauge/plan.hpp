@@ -19,7 +19,8 @@ namespace headgauge {
 class Checkpoint;
 
 struct PlanOptions {
-  // The largest allowed share of the key-value cache; absent: 0.5, unless `allow` is given.
+  // The largest allowed share of the key-value cache; absent, unless `allow` is given: what is left
+  // if the layers that are changed keep half.
   std::optional<double> memory;
   // The largest allowed rise of the loss of text in nats: the plan is the smallest share of the
   // cache whose rise is shown to be less.
@@ -27,13 +28,17 @@ struct PlanOptions {
   // The same for the loss of replayed tokens, and of the answers of each task; absent: as `allow`.
   std::optional<double> allow_replay;
   std::optional<double> allow_answers;
-  // Cache shares of the plans that form the curve of loss against cache.
+  // Cache shares of the plans that form the curve of loss against cache. Those of the default are
+  // shares of the layers that are changed.
   std::vector<double> curve = {0.75, 0.5, 0.25};
   // The choices for a head besides full attention. Empty patterns: 4 sinks and a recent window,
   // with as many keys in total as the shares of the curve, 1/16 and 1/64 of the context allow, but
   // at least 16. Empty normalizers: "uniform".
   std::vector<std::string> patterns;
   std::vector<std::string> normalizers;
+  // The layers that are changed, as ScanOptions::layers; empty: those without a window of the
+  // model's own that is shorter than the pieces.
+  std::string layers;
   // All key-value heads of a layer are changed alike, for engines that cannot tell them apart.
   bool whole_layers = false;
   int steps = 200;        // of the search, for each share of the cache

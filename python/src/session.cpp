@@ -117,7 +117,7 @@ void add_own(CompareRequest& request, const nb::dict& own) {
            [&](nb::handle one) { options.own_patterns.push_back(own_pattern(one)); });
 }
 template <class Request>
-void add_own(Request& /*request*/, const nb::dict& own) {
+void add_own(const Request& /*request*/, const nb::dict& own) {
   if (own.size() == 0) return;
   throw UsageError("expected names of measures, normalizers and patterns, found objects");
 }
@@ -200,6 +200,7 @@ nb::object measured(const Call& call, Request request, Method method) {
 // Returns the results, and the plan in the format of plan.json.
 nb::object measured(const Call& call, const PlanRequest& request,
                     PlanResults (Session::* /*method*/)(PlanRequest)) {
+  add_own(request, call.own);
   std::string plan;
   Results results = in_session(call, opener(call), [&](Session& session) {
     PlanResults made = session.plan(request);

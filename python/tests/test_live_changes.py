@@ -116,6 +116,22 @@ class AsTheCoreMeasures(unittest.TestCase):
         ):
             headgauge.plan(make("bert"), **PLANNED)
 
+    def test_choices_that_a_search_cannot_take_are_refused(self) -> None:
+        class Own(headgauge.Pattern):
+            def select(self, rows: Any) -> Any:
+                raise AssertionError("never asked")
+
+        with tempfile.TemporaryDirectory() as folder:
+            model = make("gpt2")
+            model.save_pretrained(folder)
+            for given in (model, folder):
+                with self.assertRaisesRegex(
+                    errors.UnsupportedError, "choices with a derivative, found cosine"
+                ):
+                    headgauge.plan(given, **{**PLANNED, "normalizer": ["cosine", "uniform"]})
+                with self.assertRaisesRegex(errors.UsageError, "expected names of .*, found objects"):
+                    headgauge.plan(given, **{**PLANNED, "pattern": ["window:size=8", Own()]})
+
 
 @unittest.skipIf(MISSING, MISSING)
 class Gates(unittest.TestCase):

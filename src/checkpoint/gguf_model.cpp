@@ -33,7 +33,10 @@ class Fields {
   OrderedJson require(const std::string& key) {
     const GgufValue* value = find(key);
     if (value != nullptr && !value->is_list()) return value->scalar;
-    throw BadInputError(fault(where(key), "one value", value == nullptr ? "none" : value->summary(),
+    if (value == nullptr) {
+      throw BadInputError(fault(where(key), "one value", "none", "convert the model again"));
+    }
+    throw BadInputError(fault(where(key), "one value", value->summary(),
                               "headgauge runs models whose layers have the same sizes"));
   }
   // Returns null if there is no such key.

@@ -35,7 +35,7 @@ std::vector<std::uint32_t> shuffled(const RandomStream& random, Index size) {
 // Lists the keys of a row in the order in which "recent" keeps them.
 void recent_order(bool causal, Index query, KeyRange range, std::vector<std::uint32_t>& order) {
   order.clear();
-  const Index sinks = std::min(range.begin + kSinks, range.end);
+  const Index sinks = std::clamp(kSinks, range.begin, range.end);  // that the row still sees
   for (Index key = range.begin; key < sinks; ++key)
     order.push_back(static_cast<std::uint32_t>(key));
   const auto add = [&](Index key) {

@@ -177,7 +177,7 @@ MaybeLine Summary::outlook() const {
   const auto by_end = [&](auto end) {
     return best([&](const HeadName& h) -> std::optional<double> {
       const auto slope = cell(metric::entropy_slope, h);
-      if (!slope || is_dormant(h)) return std::nullopt;
+      if (!slope || is_dormant(h) || (unwindowed_heads() && !sees_all(h))) return std::nullopt;
       return end(t_interval(mean_of(*slope)));
     });
   };
@@ -232,8 +232,13 @@ MaybeLine Summary::critical() const {
   if (!whole || !searched) return std::nullopt;
   Line line;
   const auto share = find_cell(results_, metric::critical_fraction, {});
-  length(line.say("At "))
-      .say(", over all heads, the distance is shown to be the expected one within ");
+  length(line.say("At ")).say(", over ");
+  if (const auto open = unwindowed_heads()) {
+    line.say("the ").derived(static_cast<double>(*open)).say(" heads that see all keys");
+  } else {
+    line.say("all heads");
+  }
+  line.say(", the distance is shown to be the expected one within ");
   line.constant("5").say(" % at ");
   if (share) {
     line.say("N = ").whole(*whole).say(" first (").number(*share, 100).say(" %; ");

@@ -90,10 +90,7 @@ class Summary {
     return line.constant(fmt::format("{}", flag_info(flag).cutoff));
   }
   // Returns whether the layer's heads see all keys of the longest text.
-  bool sees_all(const HeadName& head) const {
-    const double window = window_of_layer(results_, head.layer_index);
-    return window == 0 || window >= longest_length(results_).value_or(0);
-  }
+  bool sees_all(const HeadName& head) const { return sees_all_keys(results_, head.layer_index); }
   // Returns the number of heads that see all keys; nothing if that is all heads or none.
   std::optional<Index> unwindowed_heads() const {
     const auto count =

@@ -68,6 +68,25 @@ Index SourceInfo::attention_layers_before(int layer) const {
   return layer - (std::ranges::lower_bound(none, layer) - none.begin());
 }
 
+std::string SourceInfo::layers_without_window(Index length) const {
+  std::vector<int> without;
+  for (const int layer : attention_layers()) {
+    const auto place = static_cast<std::size_t>(layer);
+    const Index window = place < windows.size() ? windows[place] : 0;
+    if (window == 0 || window >= length) without.push_back(layer);
+  }
+  const bool all = without.size() == attention_layers().size();
+  return all ? "" : fmt::format("{}", fmt::join(without, ","));
+}
+
+std::string kept_windows_notice(const SourceInfo& source, const std::string& layers,
+                                const char* option) {
+  return fmt::format(
+      "layers with a window of the model's own keep their attention, and the others ({}) are "
+      "changed; {} = 0-{} changes all",
+      layers, option, source.layers - 1);
+}
+
 std::string without_attention_notice(const SourceInfo& source) {
   const auto& none = source.without_attention;
   if (none.empty()) return "";

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
 #include "measures/coordinates.hpp"
 #include "measures/paired_means.hpp"
@@ -32,11 +33,17 @@ class CriticalSizes {
         const Index longest = std::ssize(options.lengths) - 1;
         if (layers[layer]->at(metrics.distance, number, longest, 0).rows == 0) continue;
         heads_.push_back({layer, head, number});
+        if (sees_all_keys(results, layer)) comparable_.push_back(heads_.back());
       }
     }
+    if (comparable_.empty()) comparable_ = heads_;
     for (Index l = 0; l < std::ssize(options.lengths); ++l) {
       const Index sizes = std::min<Index>(options.lengths[l] - 1, metrics.excess.count);
-      means_.push_back(paired_means(layers, metrics, heads_, l, std::max<Index>(sizes, 0)));
+      const auto of = [&](std::span<const HeadPlace> heads) {
+        return paired_means(layers, metrics, heads, l, std::max<Index>(sizes, 0));
+      };
+      of_each_.push_back(of(heads_));
+      means_.push_back(of(comparable_));
     }
   }
 
@@ -88,7 +95,7 @@ class CriticalSizes {
 
   void derive_closest() {
     std::vector<ClosestSize> closest(means_.begin(), means_.end());
-    std::vector<Index> all(heads_.size());
+    std::vector<Index> all(comparable_.size());
     std::iota(all.begin(), all.end(), Index{0});
     // If the closest N is the last one searched, a larger N may be closer.
     inside_.clear();
@@ -99,7 +106,7 @@ class CriticalSizes {
     std::vector<double> whole(count, kUndefined);
     fill_closest(closest, all, whole);
     std::vector<Interval> intervals(count);
-    if (std::ssize(heads_) >= kFewestHeads) {
+    if (std::ssize(comparable_) >= kFewestHeads) {
       BootstrapOptions options;
       options.kind = BootstrapKind::percentile;
       options.seed = options_.seed;
@@ -107,7 +114,7 @@ class CriticalSizes {
       const auto figures = [&](std::span<const Index> heads, std::span<double> values) {
         fill_closest(closest, heads, values);
       };
-      intervals = bootstrap_intervals(std::ssize(heads_), count, figures, options);
+      intervals = bootstrap_intervals(std::ssize(comparable_), count, figures, options);
     }
     // The metric's cells are every second figure, starting at `first`.
     const auto put = [&](const std::string& name, Index first) {
@@ -147,10 +154,13 @@ class CriticalSizes {
       for (Index h = 0; h < std::ssize(heads_); ++h) {
         const auto [layer, head, number] = heads_[h];
         const SizeFound found =
-            first_equal(equality_p_values_of_head(means_[l], h), options_.critical_level);
+            first_equal(equality_p_values_of_head(of_each_[l], h), options_.critical_level);
         n({layer, head, l}) = found.n;
-        fraction({layer, head, l}) = share(found.n, l);
-        const SizeFound closest = closest_size_of_head(means_[l], h);
+        const double window = window_of_layer(results_, layer);
+        const double keys = options_.lengths[l];
+        fraction({layer, head, l}) =
+            found.n > 0 ? found.n / (window > 0 ? std::min(window, keys) : keys) : kUndefined;
+        const SizeFound closest = closest_size_of_head(of_each_[l], h);
         closest_n({layer, head, l}) = closest.n;
         const double ratio = std::exp(closest.value);
         closest_ratio.set({layer, head, l}, {.value = ratio,
@@ -165,8 +175,10 @@ class CriticalSizes {
   const MeasureOptions& options_;
   Results& results_;
   std::vector<HeadPlace> heads_;
-  std::vector<PairedMeans> means_;  // by length
-  std::vector<bool> inside_;        // by length
+  std::vector<HeadPlace> comparable_;  // heads that see all keys of the longest length; all if none
+  std::vector<PairedMeans> of_each_;   // by length, of heads_
+  std::vector<PairedMeans> means_;     // by length, of comparable_
+  std::vector<bool> inside_;           // by length
 };
 
 }  // namespace

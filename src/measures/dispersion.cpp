@@ -104,6 +104,16 @@ double or_infinite(const std::optional<Index>& length) {
   return length ? static_cast<double>(*length) : std::numeric_limits<double>::infinity();
 }
 
+// Returns the number of octaves that end within the layer's window, if it has one: only there does
+// a row see more keys than those before. `end` returns the last position of an octave.
+template <class Octaves, class End>
+std::size_t growing(const Results& results, Index layer_index, const Octaves& octaves,
+                    const End& end) {
+  const double window = window_of_layer(results, layer_index);
+  return static_cast<std::size_t>(std::ranges::count_if(
+      octaves, [&](const auto& octave) { return window == 0 || end(octave) <= window; }));
+}
+
 // The results for one head along its octaves.
 struct Followed {
   std::vector<Octave> entropy, largest, critical, effective;
@@ -281,14 +291,17 @@ class DispersionMeasure final : public Measure {
     for (const double f : metrics.forecast_lengths())
       positions.push_back(std::log((1.5 * f + 1) / 2));
     for (Index l = 0; l < std::ssize(layers); ++l) {
+      const std::size_t grow = growing(
+          results, l, bins, [&](const OctaveBins& octave) { return edges[octave.last - 1]; });
       for (Index h = 0; h < std::ssize(heads); ++h) {
-        const auto along = [&](const Along& what) {
-          return octaves_of(*layers[l], handles_, heads[h], bins, what);
+        const auto along = [&](const Along& what, std::span<const OctaveBins> octaves) {
+          return octaves_of(*layers[l], handles_, heads[h], octaves, what);
         };
-        metrics.put(
-            {l, h},
-            {along(kAlongEntropy), along(kAlongMax), along(kAlongCritical), along(kAlongEffective)},
-            positions);
+        const auto slopes = std::span(bins).first(grow);
+        metrics.put({l, h},
+                    {along(kAlongEntropy, slopes), along(kAlongMax, slopes),
+                     along(kAlongCritical, slopes), along(kAlongEffective, bins)},
+                    positions);
       }
     }
     if (bins.empty()) return;
@@ -335,11 +348,15 @@ std::vector<std::string> derive_over_lengths(Results& results) {
   for (const double f : metrics.forecast_lengths()) positions.push_back(std::log(f));
   keys->isel("length", 0).each([&](std::span<const Index> at, std::size_t) {
     const std::vector<Index> cell(at.begin(), at.end());
-    const auto along = [&](const Along& what) { return over_lengths(results, cell, taken, what); };
-    metrics.put(
-        cell,
-        {along(kAlongEntropy), along(kAlongMax), along(kAlongCritical), along(kAlongEffective)},
-        positions);
+    const auto along = [&](const Along& what, std::span<const Index> octaves) {
+      return over_lengths(results, cell, octaves, what);
+    };
+    const auto slopes = std::span(taken).first(
+        growing(results, cell.front(), taken, [&](Index octave) { return lengths[octave]; }));
+    metrics.put(cell,
+                {along(kAlongEntropy, slopes), along(kAlongMax, slopes),
+                 along(kAlongCritical, slopes), along(kAlongEffective, taken)},
+                positions);
   });
   if (taken.size() > 1) {
     std::vector<std::string> labels;

@@ -237,8 +237,10 @@ std::vector<LayerSpec> read_layers(const ConfigReader& config, const LlamaFamily
   std::vector<bool> slides = usual_windows(config, family, window, turns);
   if (config.has("layer_types")) slides = stated_windows(config, family, slides);
   if (window == 0 && std::ranges::count(slides, true) > 0) {
-    throw BadInputError(fault(config.where("sliding_window"), "a window, for layers slide", "none",
-                              "correct the config"));
+    const bool off = qwen && !uses_windows(config);
+    throw BadInputError(fault(config.where(off ? "use_sliding_window" : "sliding_window"),
+                              off ? "true, for layers slide" : "a window, for layers slide",
+                              off ? "false, or no such field" : "none", "correct the config"));
   }
   std::vector<LayerSpec> specs;
   for (std::size_t l = 0; l < slides.size(); ++l) {

@@ -8,16 +8,13 @@
 #include "model/next_token.hpp"
 
 namespace headgauge {
-namespace {
 
-void require_derivative(const HeadIntervention& choice) {
-  if (choice.normalizer == nullptr || !choice.normalizer->traits().unit_norms) return;
-  throw UnsupportedError(fault("gates", "choices with a derivative", choice.normalizer->info().name,
+void require_derivative(const Normalizer& rule) {
+  if (!rule.traits().unit_norms) return;
+  throw UnsupportedError(fault("gates", "choices with a derivative", rule.info().name,
                                "its scores are of queries and keys of length 1, which the reverse "
                                "pass does not go through"));
 }
-
-}  // namespace
 
 // Returns the heads of the loaded layer under each choice.
 MixedHeads ReversePass::mixed(const Text& text, MatrixView<const float> residual,
@@ -54,7 +51,7 @@ std::vector<Gradients> ReversePass::run(std::vector<Text> texts, const GatedHead
   const SourceInfo& info = model_.info();
   Choices choices{{}, heads.gates};
   for (const HeadIntervention& choice : heads.choices) {
-    require_derivative(choice);
+    if (choice.normalizer != nullptr) require_derivative(*choice.normalizer);
     choices.of_all_heads.emplace_back(info.layers, info.heads, choice);
   }
   const Index attended_width = info.heads * info.head_dim;

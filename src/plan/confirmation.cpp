@@ -58,7 +58,7 @@ void confirm_budget(BudgetResult& budget, const PlanSpace& space, JointChange& l
     Judged change = loss.change(plan);
     of(budget, method) = {std::move(plan), share, std::move(change)};
   };
-  const double share = budget.allowed;
+  const double share = space.share_of_changed(budget.allowed);
   try_plan(Method::plan, budget.plan);
   try_plan(Method::windows, equal_windows(space, share));
   try_plan(Method::layers, budget.by_layer);

@@ -33,6 +33,8 @@ struct Exchanges {
   int kept = 0;   // those that lowered the cost
 };
 
+inline constexpr const char* kGates = "gates";  // BudgetResult::start of what the search preferred
+
 struct BudgetResult {
   std::string label;  // "50 %"
   PerHead<HeadPlan> plan;
@@ -43,6 +45,7 @@ struct BudgetResult {
   PerHead<HeadPlan> by_layer;   // the rival of whole layers; empty: none
   Exchanges exchanges;
   double check_change = 0;            // on the check texts
+  double check_cost = 0;              // of text, replay and answers there
   std::vector<MethodResult> methods;  // by Method
   std::vector<Judged> draws;          // one per dealt plan
   double dealt_p = kUndefined;        // of the plan's cost among theirs

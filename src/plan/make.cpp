@@ -51,14 +51,30 @@ void require(bool fits, const char* option, const char* expected, double found) 
   throw UsageError(fault(option, expected, fmt::format("{}", found), "correct it"));
 }
 
+HeadSelection changed_layers(const PlanOptions& options, const SourceInfo& source) {
+  return HeadSelection(options.layers, "", source.layers, source.kv_heads, "PlanOptions",
+                       source.without_attention);
+}
+
+// Returns the default curve as shares of the whole cache, of which the layers that do not change
+// hold `fixed`.
+std::vector<double> default_curve(double fixed) {
+  std::vector<double> curve = PlanOptions().curve;
+  for (double& share : curve) share = fixed + (1 - fixed) * share;
+  return curve;
+}
+
 // Returns the options with defaults filled in.
-PlanOptions checked(PlanOptions options, const PlanTexts& texts) {
+PlanOptions checked(PlanOptions options, const PlanTexts& texts, Index context) {
   const SourceInfo& source = texts.search.texts.info();
   if (!source.has_loss) {
     throw UnsupportedError(fault("plan", "a model that predicts next tokens", source.name,
                                  "plans are judged by what they do to its losses"));
   }
-  if (!options.memory && !options.allow) options.memory = kDefaultMemory;
+  if (options.layers.empty()) options.layers = source.layers_without_window(context);
+  const double fixed = fixed_share(source, changed_layers(options, source), context);
+  if (options.curve == PlanOptions().curve) options.curve = default_curve(fixed);
+  if (!options.memory && !options.allow) options.memory = fixed + (1 - fixed) * kDefaultMemory;
   const auto is_share = [](double share) { return share > 0 && share < 1; };
   constexpr const char* kShare = "a share of the cache between 0 and 1";
   if (options.memory)
@@ -108,14 +124,17 @@ class PlanMaker {
   PlanMaker(const PlanTexts& texts, const PlanOptions& options, Progress* progress,
             const std::stop_token& stop)
       : texts_(texts),
-        options_(checked(options, texts)),
-        progress_(progress),
-        stop_(stop),
         context_(common_length({&texts.search.texts, &texts.check.texts, &texts.confirm.texts},
                                "plan", 2)),
+        options_(checked(options, texts, context_)),
+        kept_windows_(options.layers.empty() && !options_.layers.empty()),
+        is_default_curve_(options.curve == PlanOptions().curve),
+        fixed_(fixed_share(source(), changed_layers(options_, source()), context_)),
+        progress_(progress),
+        stop_(stop),
         known_(options_.journal),
-        space_(source(), context_, candidates_of(options_, shares(), source(), context_),
-               options_.whole_layers),
+        space_(source(), context_, candidates_of(options_, shares_of_changed(), context_),
+               options_.whole_layers, changed_layers(options_, source())),
         loss_(texts.search, "search", known_, stop),
         check_(texts.check, "check", known_, stop),
         confirm_(texts.confirm, "confirm", known_, stop),
@@ -134,8 +153,8 @@ class PlanMaker {
     loss_.weigh_as(check_);
     fit_into_memory();
     confirm();
-    return write_plan_results({texts_, options_, space_, budgets_, tasks_, confirm_.tasks(),
-                               confirm_.original(), loss_.weights(),
+    return write_plan_results({texts_, options_, kept_windows_, space_, budgets_, tasks_,
+                               confirm_.tasks(), confirm_.original(), loss_.weights(),
                                loss_.computed() + check_.computed() + confirm_.computed(),
                                watch_.seconds()});
   }
@@ -153,13 +172,19 @@ class PlanMaker {
     return once;
   }
 
-  // The shares of the default curve that the smallest choice in all layers does not fit into are
+  // Returns what the shares leave of the layers that are changed.
+  std::vector<double> shares_of_changed() const {
+    std::vector<double> of = shares();
+    for (double& share : of) share = std::max(0.0, (share - fixed_) / (1 - fixed_));
+    return of;
+  }
+
+  // The shares of the default curve that the smallest choice in all heads does not fit into are
   // left out.
   std::vector<double> shares_with_room() const {
     std::vector<double> all = shares();
-    if (!options_.whole_layers || options_.curve != PlanOptions().curve) return all;
-    const double least = space_.share(space_.smallest()) - 1e-12;
-    std::erase_if(all, [&](double share) { return share < least && share != options_.memory; });
+    if (!is_default_curve_) return all;
+    std::erase_if(all, [&](double share) { return !has_room(share) && share != options_.memory; });
     return all;
   }
 
@@ -167,26 +192,25 @@ class PlanMaker {
     return cache_share(plan, space_.source(), context_);
   }
 
+  PerHead<HeadPlan> windows_within(double share) const {
+    return equal_windows(space_, space_.share_of_changed(share));
+  }
+
   // Returns the plan whose losses are at stake: all heads see little of the context.
   PerHead<HeadPlan> stakes() const { return equal_windows(space_, kStakesShare); }
 
-  FoundPlan rival(double share) const {
-    return {equal_windows(space_, share), "equal windows, sinks"};
-  }
+  bool has_room(double share) const { return space_.share(space_.smallest()) <= share + 1e-12; }
 
-  // Requires a share in which every head can have a window of one key.
+  // Requires a share that the smallest choice of every head, and equal windows, fit into.
   void require_room(double share) const {
-    const double least = options_.whole_layers ? space_.share(space_.smallest())
-                                               : share_of(equal_windows(space_, share));
-    if (least <= share + 1e-12) return;
+    const double one_key = options_.whole_layers ? 0 : share_of(windows_within(share));
+    if (has_room(share) && one_key <= share + 1e-12) return;
     const bool asked = options_.memory && *options_.memory == share;
-    throw UsageError(fault(asked ? "PlanOptions::memory" : "PlanOptions::curve",
-                           fmt::format("a share of at least {:.4f}, {}", least,
-                                       options_.whole_layers ? "the smallest choice in all layers"
-                                                             : "one key for each head"),
-                           fmt::format("{}", share),
-                           options_.whole_layers ? "ask for more, or give a smaller pattern"
-                                                 : "ask for more, or give longer texts"));
+    throw UsageError(
+        fault(asked ? "PlanOptions::memory" : "PlanOptions::curve",
+              fmt::format("a share of at least {:.4f}, the smallest choice in all heads",
+                          std::max(one_key, space_.share(space_.smallest()))),
+              fmt::format("{}", share), "ask for more, or give a smaller pattern or longer texts"));
   }
 
   // Takes what the gates prefer, or the rival, by the check. Then heads whose gates are the least
@@ -217,12 +241,16 @@ class PlanMaker {
       choices = tried;
       cost = with_it;
     }
-    FoundPlan best{space_.plan(choices), "gates"};
+    FoundPlan best{space_.plan(choices), kGates};
     if (!options_.whole_layers) {
-      const FoundPlan other = rival(share);
-      if (!fits(choices) || checked(other.plan) < cost) best = other;
+      const PerHead<HeadPlan> windows = windows_within(share);
+      if (const double other = checked(windows); other < cost) {
+        best = {windows, "equal windows, sinks"};
+        cost = other;
+      }
     }
     BudgetResult result = made(share_label(share), best.plan, best.start);
+    result.check_cost = cost;
     result.allowed = share;
     result.asked = share;
     result.by_layer = by_layer(share);
@@ -249,7 +277,12 @@ class PlanMaker {
   // Searches from the largest share down, each time from where the gates are.
   void fit_into_memory() {
     const std::vector<double> asked = shares_with_room();
-    std::vector<double> all = asked.empty() ? PlanOptions().curve : asked;
+    std::vector<double> all = asked;
+    if (all.empty()) {
+      all = default_curve(fixed_);
+      std::erase_if(all, [&](double share) { return !has_room(share); });
+    }
+    if (all.empty()) all = {space_.share(space_.smallest())};
     std::ranges::sort(all, std::greater());
     const double part = 0.75 / static_cast<double>(all.size());
     double before = 1;
@@ -260,6 +293,11 @@ class PlanMaker {
       offer(before, share);
       before = share;
     }
+    // A plan of a smaller share fits into a larger one, too.
+    for (std::size_t b = budgets_.size() - 1; b-- > 0;) {
+      if (budgets_[b + 1].check_cost < budgets_[b].check_cost)
+        take_over(budgets_[b + 1], budgets_[b]);
+    }
     std::vector<BudgetResult> as_asked;
     for (const double share : asked) {
       const auto place = std::ranges::find(all, share) - all.begin();
@@ -267,6 +305,15 @@ class PlanMaker {
     }
     budgets_ = std::move(as_asked);
     if (options_.allow) budgets_.insert(budgets_.begin(), within_rise(*options_.allow));
+  }
+
+  static void take_over(const BudgetResult& from, BudgetResult& to) {
+    to.plan = from.plan;
+    to.share = from.share;
+    to.start = "that of " + from.label;
+    to.exchanges = {};
+    to.check_change = from.check_change;
+    to.check_cost = from.check_cost;
   }
 
   // Offers what the gates prefer at shares between two, most keys first.
@@ -287,7 +334,7 @@ class PlanMaker {
     FoundPlan taken{space_.plan(space_.same(0)), "no smaller plan was shown to stay below"};
     for (const PerHead<HeadPlan>& offer : offers_) {
       if (!stays_below(check_.change(offer), allowed)) break;
-      taken = {offer, "gates"};
+      taken = {offer, kGates};
     }
     BudgetResult result = made(fmt::format("rise of {:g}", rise), taken.plan, taken.start);
     result.by_layer = by_layer(result.share);
@@ -307,10 +354,13 @@ class PlanMaker {
 
   Stopwatch watch_;
   const PlanTexts& texts_;
+  Index context_;
   PlanOptions options_;
+  bool kept_windows_;  // layers with a window of the model's own are not changed, by default
+  bool is_default_curve_;
+  double fixed_;  // share of the cache, in layers that are not changed
   Parts progress_;
   std::stop_token stop_;
-  Index context_;
   Evaluations known_;
   PlanSpace space_;
   JointChange loss_;     // on the search documents

@@ -9,8 +9,9 @@ std::vector<Option> options_of(PlanOptions& o) {
       {{.member = "PlanOptions::memory",
         .value = &o.memory,
         .form = "SHARE",
-        .help = "Keep at most this share of the key-value cache (default 0.5, unless --allow is "
-                "given)",
+        .help =
+            "Keep at most this share of the key-value cache (default 0.5 of the layers that are "
+            "changed, unless --allow is given)",
         .below = 1,
         .none = "none"},
        {.member = "PlanOptions::allow",
@@ -51,6 +52,13 @@ std::vector<Option> options_of(PlanOptions& o) {
         .help = "Normalizers that a head may get (default: uniform, whose cache is a running mean)",
         .none = "uniform",
         .named = "normalizer"},
+       {.member = "PlanOptions::layers",
+        .value = &o.layers,
+        .form = "LIST",
+        .help = "Change only these layers, such as 0-3,5 (default: those without a window of the "
+                "model's own)",
+        .expects = "layers such as 0-3,5",
+        .none = "all"},
        {.member = "PlanOptions::whole_layers",
         .value = &o.whole_layers,
         .form = "true|false",

@@ -215,12 +215,21 @@ class PlanWriter {
 
   void add_notices() {
     results_.notices = info_.notices;
+    if (run_.kept_windows) {
+      results_.notices.push_back(
+          kept_windows_notice(info_, run_.options.layers, "PlanOptions::layers"));
+    }
     if (run_.texts.confirm.replayed > 0 && run_.original.replay.empty()) {
       results_.notices.emplace_back(
           "the replay is not judged, because the model is not shown to predict a passage better "
           "when it comes again");
     }
     for (const BudgetResult& budget : run_.budgets) {
+      if (budget.asked && budget.start != kGates) {
+        results_.notices.push_back(fmt::format(
+            "{}: the plan is {}, which costs less on the check than what the gates prefer",
+            budget.label, budget.start));
+      }
       const auto [unclear, tried, kept] = budget.exchanges;
       if (unclear == 0) continue;
       results_.notices.push_back(fmt::format(

@@ -13,6 +13,7 @@ namespace headgauge {
 struct PlanRun {
   const PlanTexts& texts;
   const PlanOptions& options;
+  bool kept_windows;  // no layers were asked for, and those with a window keep their attention
   const PlanSpace& space;
   const std::vector<BudgetResult>& budgets;
   const MeasuredTasks& tasks;

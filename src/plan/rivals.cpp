@@ -25,7 +25,7 @@ PerHead<HeadPlan> equal_windows(const PlanSpace& space, double share) {
   PerHead<HeadPlan> plan(space.layers(), space.heads());
   plan.each([&](int layer, int, HeadPlan& head) {
     const Index keys = keys_of(space, layer, share);
-    if (keys < space.keys(layer, 0)) head = {sinks_and_window(keys), ""};
+    if (space.changes(layer) && keys < space.keys(layer, 0)) head = {sinks_and_window(keys), ""};
   });
   return plan;
 }
@@ -34,7 +34,8 @@ PerHead<HeadPlan> heaviest_keys(const PlanSpace& space, double share) {
   PerHead<HeadPlan> plan(space.layers(), space.heads());
   plan.each([&](int layer, int, HeadPlan& head) {
     const Index keys = keys_of(space, layer, share);
-    if (keys < space.keys(layer, 0)) head = {fmt::format("topk:k={}", keys), ""};
+    if (space.changes(layer) && keys < space.keys(layer, 0))
+      head = {fmt::format("topk:k={}", keys), ""};
   });
   return plan;
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "convergence/budget.hpp"
+#include "headgauge/model.hpp"
 #include "headgauge/normalize.hpp"
 #include "headgauge/patterns.hpp"
 
@@ -49,7 +50,7 @@ std::string sinks_and_window(Index keys) {
 }
 
 std::vector<HeadPlan> candidates_of(const PlanOptions& options, const std::vector<double>& shares,
-                                    const SourceInfo& source, Index context) {
+                                    Index context) {
   std::vector<HeadPlan> candidates;
   const auto add = [&](HeadPlan candidate) {
     if (std::ranges::count(candidates, candidate) == 0) candidates.push_back(std::move(candidate));
@@ -62,22 +63,35 @@ std::vector<HeadPlan> candidates_of(const PlanOptions& options, const std::vecto
     for (const Index size : default_sizes(shares, context)) add({sinks_and_window(size), ""});
   }
   std::ranges::stable_sort(candidates, std::greater(), [&](const HeadPlan& candidate) {
-    return cached_keys(candidate, 0, source, context);
+    return make_pattern(candidate.pattern)->cached_keys(context);
   });
   std::vector<std::string> normalizers = options.normalizers;
   if (normalizers.empty()) normalizers = {"uniform"};
   for (const std::string& normalizer : normalizers) {
-    make_normalizer(normalizer, "PlanOptions::normalizers");
-    if (normalizer != "softmax")
-      add({"", normalizer});  // softmax is the model's own, written as
-                              // an empty name
+    require_derivative(*make_normalizer(normalizer, "PlanOptions::normalizers"));
+    // softmax is the model's own, written as an empty name.
+    if (normalizer != "softmax") add({"", normalizer});
   }
   return candidates;
 }
 
+double fixed_share(const SourceInfo& source, const HeadSelection& changed, Index context) {
+  Index all = 0, fixed = 0;
+  for (int layer = 0; layer < source.layers; ++layer) {
+    const Index keys = cached_keys({}, layer, source, context);
+    all += keys;
+    if (!changed.layer(layer)) fixed += keys;
+  }
+  return static_cast<double>(fixed) / static_cast<double>(all);
+}
+
 PlanSpace::PlanSpace(const SourceInfo& source, Index context, const std::vector<HeadPlan>& choices,
-                     bool by_layer)
-    : source_(source), context_(context), choices_{HeadPlan{}}, by_layer_(by_layer) {
+                     bool by_layer, HeadSelection changed)
+    : source_(source),
+      context_(context),
+      choices_{HeadPlan{}},
+      by_layer_(by_layer),
+      changed_(std::move(changed)) {
   choices_.insert(choices_.end(), choices.begin(), choices.end());
   for (int layer = 0; layer < layers(); ++layer) {
     std::vector<Index>& of_layer = keys_.emplace_back();
@@ -86,12 +100,17 @@ PlanSpace::PlanSpace(const SourceInfo& source, Index context, const std::vector<
     }
     all_keys_ += static_cast<double>(of_layer.front() * heads());
   }
+  fixed_ = fixed_share(source, changed_, context);
+}
+
+double PlanSpace::share_of_changed(double share) const {
+  return std::max(0.0, (share - fixed_) / (1 - fixed_));
 }
 
 Choices PlanSpace::same(int choice) const {
   Choices choices(layers(), heads());
   choices.each([&](int layer, int, int& here) {
-    if (source_.has_attention(layer)) here = choice;
+    if (changes(layer)) here = choice;
   });
   return choices;
 }
@@ -99,6 +118,7 @@ Choices PlanSpace::same(int choice) const {
 Choices PlanSpace::smallest() const {
   Choices choices(layers(), heads());
   choices.each([&](int layer, int, int& choice) {
+    if (!changes(layer)) return;
     choice = static_cast<int>(std::ranges::min_element(keys_[layer]) - keys_[layer].begin());
   });
   return choices;
@@ -131,8 +151,8 @@ std::vector<HeadGroup> PlanSpace::units() const {
 
 std::vector<HeadGroup> PlanSpace::single_heads() const {
   std::vector<HeadGroup> groups;
-  for (const int layer : source_.attention_layers()) {
-    for (int head = 0; head < heads(); ++head) groups.push_back({layer, {head}});
+  for (const HeadGroup& layer : whole_layers()) {
+    for (const int head : layer.heads) groups.push_back({layer.layer, {head}});
   }
   return groups;
 }
@@ -141,7 +161,9 @@ std::vector<HeadGroup> PlanSpace::whole_layers() const {
   std::vector<int> all(static_cast<std::size_t>(heads()));
   std::iota(all.begin(), all.end(), 0);
   std::vector<HeadGroup> groups;
-  for (const int layer : source_.attention_layers()) groups.push_back({layer, all});
+  for (const int layer : source_.attention_layers()) {
+    if (changes(layer)) groups.push_back({layer, all});
+  }
   return groups;
 }
 

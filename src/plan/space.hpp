@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "headgauge/plan.hpp"
+#include "headgauge/results.hpp"
 
 namespace headgauge {
 
@@ -16,12 +17,15 @@ struct HeadGroup {
   std::vector<int> heads;
 };
 
+// Returns the share of the cache that the layers hold that are not changed.
+double fixed_share(const SourceInfo& source, const HeadSelection& changed, Index context);
+
 class PlanSpace {
  public:
   // `choices` are added to full attention, which is choice 0. `by_layer`: all heads of a layer have
-  // the same choice.
+  // the same choice. `changed`: the layers that have a choice.
   PlanSpace(const SourceInfo& source, Index context, const std::vector<HeadPlan>& choices,
-            bool by_layer = false);
+            bool by_layer = false, HeadSelection changed = {});
 
   const SourceInfo& source() const { return source_; }
   bool by_layer() const { return by_layer_; }
@@ -31,10 +35,14 @@ class PlanSpace {
   int size() const { return static_cast<int>(choices_.size()); }
   const std::vector<HeadPlan>& choices() const { return choices_; }
   const HeadPlan& choice(int number) const { return choices_[static_cast<std::size_t>(number)]; }
+  bool changes(int layer) const { return source_.has_attention(layer) && changed_.layer(layer); }
+  // Returns what is left of the cache of the layers that change, if that of all is a share; at
+  // least 0.
+  double share_of_changed(double share) const;
   // Returns the number of keys that a head of the layer keeps under a choice.
   Index keys(int layer, int choice) const { return keys_[layer][choice]; }
 
-  // Gives all heads the same choice.
+  // Gives all heads that change the same choice.
   Choices same(int choice) const;
   // Gives each layer the choice that keeps the fewest keys.
   Choices smallest() const;
@@ -60,16 +68,18 @@ class PlanSpace {
   std::vector<HeadPlan> choices_;
   std::vector<std::vector<Index>> keys_;  // by layer and choice
   double all_keys_ = 0;
+  double fixed_ = 0;  // share of the layers that do not change
   bool by_layer_ = false;
+  HeadSelection changed_;
 };
 
 // Returns the choices after a group takes a new one.
 Choices moved(Choices from, const HeadGroup& group, int choice);
 
-// Returns the candidates of the options at a context, without duplicates: patterns that keep fewer
-// keys than the context, most keys first, then normalizers.
+// Returns the candidates of the options at a context, for shares of the layers that change, without
+// duplicates: patterns that keep fewer keys than the context, most keys first, then normalizers.
 std::vector<HeadPlan> candidates_of(const PlanOptions& options, const std::vector<double>& shares,
-                                    const SourceInfo& source, Index context);
+                                    Index context);
 
 // Returns a pattern of sinks and a recent window with this many keys in total.
 std::string sinks_and_window(Index keys);

@@ -42,8 +42,8 @@ std::string by_the_papers_test(const Results& results, Claim& claim) {
   if (next == sizes.end()) return text + ".";
   std::vector<double> logs;
   for (const double ratio :
-       finite_values(ratios(results, metric::distance, metric::expected_distance_context, length,
-                            next - sizes.begin()))) {
+       finite_values(ratios(results, Heads::without_window, metric::distance,
+                            metric::expected_distance_context, length, next - sizes.begin()))) {
     logs.push_back(std::log(ratio));
   }
   const WilcoxonTest paired = wilcoxon_test(logs);
@@ -66,8 +66,9 @@ std::vector<RatioAt> by_the_theorem(const Results& results, double from, double 
   std::vector<RatioAt> found;
   for (Index n = 0; n < std::ssize(sizes); ++n) {
     if (sizes[n] < from || sizes[n] >= to) continue;
-    const auto of_heads = finite_values(ratios(results, metric::distance, metric::expected_distance,
-                                               results.coord_size("length") - 1, n));
+    const auto of_heads =
+        finite_values(ratios(results, Heads::without_window, metric::distance,
+                             metric::expected_distance, results.coord_size("length") - 1, n));
     if (of_heads.size() < kFewestOfMedian) continue;
     found.push_back({sizes[n], median(of_heads),
                      place_of(interval_of_median(of_heads), 1 / (1 + tolerance), 1 + tolerance)});

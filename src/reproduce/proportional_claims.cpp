@@ -25,8 +25,7 @@ struct FirstAndLast {
 };
 FirstAndLast first_and_last(const Results& results, const std::string& metric, Index share) {
   FirstAndLast found;
-  for (const HeadName& head : measured_heads(results)) {
-    if (windowed(results, head)) continue;
+  for (const HeadName& head : heads_of(results, Heads::without_window)) {
     const Growth growth = growth_of(results, metric, head, {"top_share", share});
     const auto from = std::ranges::lower_bound(growth.context, kFromContext);
     const auto place = from - growth.context.begin();

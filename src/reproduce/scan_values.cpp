@@ -16,10 +16,18 @@ std::optional<double> value_at(const Results& results, std::string_view metric,
   return cell ? std::optional(cell->value) : std::nullopt;
 }
 
-std::vector<double> ratios(const Results& results, const char* over, const char* under,
+std::vector<HeadName> heads_of(const Results& results, Heads which) {
+  std::vector<HeadName> heads = measured_heads(results);
+  if (which == Heads::all) return heads;
+  std::erase_if(heads,
+                [&](const HeadName& head) { return !sees_all_keys(results, head.layer_index); });
+  return heads;
+}
+
+std::vector<double> ratios(const Results& results, Heads which, const char* over, const char* under,
                            Index length, Index n) {
   std::vector<double> found;
-  for (const HeadName& head : measured_heads(results)) {
+  for (const HeadName& head : heads_of(results, which)) {
     const auto at = [&](const char* metric) {
       return value_at(results, metric, head, "length", length, {"top_n", n}).value_or(kUndefined);
     };
@@ -27,13 +35,6 @@ std::vector<double> ratios(const Results& results, const char* over, const char*
     found.push_back(std::isfinite(ratio) && ratio > 0 ? ratio : kUndefined);
   }
   return found;
-}
-
-bool windowed(const Results& results, const HeadName& head) {
-  const auto windows = numbers(results, "window");
-  const auto layer = static_cast<std::size_t>(head.layer_index);
-  const auto longest = longest_length(results);
-  return layer < windows.size() && windows[layer] > 0 && longest && windows[layer] < *longest;
 }
 
 Growth growth_of(const Results& results, const std::string& metric, const HeadName& head,
@@ -63,8 +64,7 @@ std::vector<double> HeadPowers::values() const {
 HeadPowers powers_of_heads(const Results& results, const std::string& metric, const Pick& size,
                            double low, double high) {
   HeadPowers powers;
-  for (const HeadName& head : measured_heads(results)) {
-    if (windowed(results, head)) continue;
+  for (const HeadName& head : heads_of(results, Heads::without_window)) {
     const Growth growth = growth_of(results, metric, head, size);
     const auto power = power_of(growth.context, growth.value);
     powers.votes.add(power ? place_of(*power, low, high) : Place::open);

@@ -24,12 +24,14 @@ std::optional<double> value_at(const Results& results, std::string_view metric,
                                const HeadName& head, std::string_view along, Index at,
                                const Pick& size);
 
-// Returns the ratio of two metrics for each head, at one length and N; undefined unless above 0.
-std::vector<double> ratios(const Results& results, const char* over, const char* under,
-                           Index length, Index n);
+// Which heads a claim is about: claims that compare lengths, or N with the length, leave out heads
+// with a window shorter than the longest length.
+enum class Heads { all, without_window };
+std::vector<HeadName> heads_of(const Results& results, Heads which);
 
-// Returns whether this head's layer has a sliding window shorter than the longest length.
-bool windowed(const Results& results, const HeadName& head);
+// Returns the ratio of two metrics for each head, at one length and N; undefined unless above 0.
+std::vector<double> ratios(const Results& results, Heads which, const char* over, const char* under,
+                           Index length, Index n);
 
 // Returns contexts and a head's value in each, from kShortestDrawn on. For a causal head these are
 // disjoint position bins, at their mean number of keys, because means over all rows up to L

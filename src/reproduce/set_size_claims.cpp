@@ -52,7 +52,7 @@ Claim distance_bound_tightens(const Results& results, const Thresholds&) {
   if (!sizes.both()) return not_tested(needs_sizes());
   const Index length = results.coord_size("length") - 1;
   const auto factors_at = [&](Index n) {
-    return ratios(results, metric::distance_bound_paper, metric::distance, length, n);
+    return ratios(results, Heads::all, metric::distance_bound_paper, metric::distance, length, n);
   };
   const std::vector<double> first = factors_at(sizes.first), last = factors_at(sizes.last);
   std::vector<double> changes;
@@ -85,12 +85,13 @@ Claim distances_converge(const Results& results, const Thresholds& thresholds) {
   if (sizes.last < 0) return not_tested(needs_sizes());
   const auto lengths = numbers(results, "length");
   const auto at = [&](Index length, Index n) {
-    return finite_values(
-        ratios(results, metric::distance, metric::expected_distance_context, length, n));
+    return finite_values(ratios(results, Heads::without_window, metric::distance,
+                                metric::expected_distance_context, length, n));
   };
   const Index longest = std::ssize(lengths) - 1;
-  const std::vector<double> judged = finite_values(
-      ratios(results, metric::distance, metric::expected_distance, longest, sizes.last));
+  const std::vector<double> judged =
+      finite_values(ratios(results, Heads::without_window, metric::distance,
+                           metric::expected_distance, longest, sizes.last));
   const std::vector<double> context = at(longest, sizes.last);
   if (judged.empty() || context.empty()) return not_tested(kNoDistance);
   const Interval interval = interval_of_median(judged), beside = interval_of_median(context);

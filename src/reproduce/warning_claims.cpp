@@ -82,8 +82,9 @@ Claim entropy_grows_where_separability_falls(const Results& results, const Thres
   const Index last = std::ssize(positions) - 1;
   const auto before = std::ranges::find(positions, last < 0 ? 0 : positions.back() / 2);
   std::vector<double> growths, falls;
-  for (const HeadName& head :
-       before != positions.end() && n ? measured_heads(results) : std::vector<HeadName>()) {
+  for (const HeadName& head : before != positions.end() && n
+                                  ? heads_of(results, Heads::without_window)
+                                  : std::vector<HeadName>()) {
     const auto change = [&](const char* metric) {
       const auto at = [&](Index position) {
         return value_at(results, twin_by_position(metric), head, "position", position,

@@ -117,6 +117,11 @@ double window_of_layer(const Results& results, Index layer_index) {
   return results.coord_numbers("window")[static_cast<std::size_t>(layer_index)];
 }
 
+bool sees_all_keys(const Results& results, Index layer_index) {
+  const double window = window_of_layer(results, layer_index);
+  return window == 0 || window >= longest_length(results).value_or(0);
+}
+
 std::optional<int> longest_length(const Results& results) {
   if (results.coord("length") == nullptr) return std::nullopt;
   const auto lengths = results.coord_numbers("length");

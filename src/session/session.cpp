@@ -49,19 +49,6 @@ std::shared_ptr<HeadSource> open_other(const Input& input, const std::string& op
   return open_source(other);
 }
 
-// Returns the layers without a window of the model's own that is shorter than `length`, in the form
-// of ScanOptions::layers, if other layers have one; else an empty text.
-std::string layers_without_window(const SourceInfo& source, int length) {
-  std::vector<int> without;
-  for (const int layer : source.attention_layers()) {
-    const auto place = static_cast<std::size_t>(layer);
-    const Index window = place < source.windows.size() ? source.windows[place] : 0;
-    if (window == 0 || window >= length) without.push_back(layer);
-  }
-  const bool all = without.size() == source.attention_layers().size();
-  return all ? "" : fmt::format("{}", fmt::join(without, ","));
-}
-
 }  // namespace
 
 Session::Session(Model model, Texts texts, Run run)
@@ -129,7 +116,7 @@ Results Session::compare(CompareRequest request) {
   ScanOptions& filled = recorded.options.scan = resolved(scan, source->info());
   const bool asks = !scan.layers.empty() || !scan.heads.empty() || !request.plans.empty();
   if (!asks) {
-    filled.layers = scan.layers = layers_without_window(source->info(), filled.lengths.back());
+    filled.layers = scan.layers = source->info().layers_without_window(filled.lengths.back());
   }
   request.options.scan.journal =
       running.open_journal({"compare", model_, texts_, options_of(recorded), options_of(asked),
@@ -165,10 +152,8 @@ Results Session::compare(CompareRequest request) {
     if (!running.has_results()) return measured;
     described(*source);
     if (!asks && !scan.layers.empty()) {
-      measured.notices.push_back(fmt::format(
-          "layers with a window of the model's own keep their attention, and the others "
-          "({}) are changed; ScanOptions::layers = 0-{} changes all",
-          scan.layers, source->info().layers - 1));
+      measured.notices.push_back(
+          kept_windows_notice(source->info(), scan.layers, "ScanOptions::layers"));
     }
     for (std::size_t i = 0; i < plans.size(); ++i) {
       measured.settings["plan_sha256"].push_back(plans[i].sha256);

@@ -2,12 +2,13 @@
 
 import json
 import math
+import random
 import re
 import unittest
 from pathlib import Path
 
 from tests.cli.checkpoints import change_config, copy_golden
-from tests.cli.command import CommandTest
+from tests.cli.command import USAGE, CommandTest
 from tests.places import DATA, ROOT
 
 STORIES = DATA / "models/stories260k"
@@ -102,7 +103,7 @@ class Made(CommandTest):
         self.assertTrue(all(head[-1] <= 8 for layer in reach[1:] for head in layer))
         self.assertTrue(any(head[-1] > 8 for head in reach[0]))
         text = self.succeed("scan", "qwen2-window", "--tokens", "ids.txt").out
-        self.assertRegex(text, r"(?m)^windows +9 keys in 2 of 3 layers, all but 0$")
+        self.assertRegex(text, r"(?m)^windows +9 keys in 2 of 3 layers, all but 0 \(\*\)$")
 
     def test_a_comparison_changes_the_layers_without_a_window(self) -> None:
         self.model("gemma3_text-plain")
@@ -129,6 +130,38 @@ class Made(CommandTest):
         most = [max(max(head) for head in layer) for layer in high]
         self.assertLessEqual(max(most[0], most[2]), 40 * (1 + 1e-9))
         self.assertGreater(most[1], 41)
+
+    def test_slopes_are_taken_where_the_window_hides_nothing(self) -> None:
+        self.model("gemma3_text-plain", sliding_window=16)
+        self.ids(64, vocabulary=31)
+        slopes = {}
+        for length in (16, 64):
+            results, _ = self.saved(
+                "scan", "gemma3_text-plain", "--tokens", "ids.txt", "--lengths", length, out=str(length)
+            )
+            slopes[length] = results["metrics"]["entropy_slope"]["values"]
+        self.assertEqual(slopes[64][0], slopes[16][0])
+        self.assertEqual(slopes[64][2], slopes[16][2])
+        self.assertNotEqual(slopes[64][1], slopes[16][1])
+
+    def test_a_plan_changes_the_layers_without_a_window(self) -> None:
+        self.model("gemma3_text-plain")
+        for seed, name in enumerate(("a", "b", "c", "d")):
+            ids = random.Random(seed).choices(range(31), k=200)
+            self.write(f"{name}.txt", " ".join(map(str, ids)))
+        words = "plan gemma3_text-plain --tokens a.txt b.txt --confirm c.txt d.txt --lengths 48 --steps 4"
+        few = (*words.split(), "--random-plans", 2, "--pattern", "window:size=12")
+        results, done = self.saved(*few)
+        self.assertEqual(results["settings"]["layers"], "1")
+        self.assertIn("the others (1) are changed; --layers 0-2 changes all", done.err)
+        # Layers 0 and 2 hold 21 keys each, layer 1 has 48.
+        shares = [(42 + 48 * of) / 90 for of in (0.5, 0.75, 0.25)]
+        self.assertEqual(results["coords"]["budget"], [f"{100 * share:.4g} %" for share in shares])
+        self.assertEqual({head["layer"] for head in self.read("out/plan.json")["heads"]}, {1})
+        asked, done = self.saved(*few, "--layers", "0", "--memory", 0.9, "--curve", 0.9, out="asked")
+        self.assertEqual({head["layer"] for head in self.read("asked/plan.json")["heads"]}, {0})
+        self.assertNotIn("are changed", done.err)
+        self.refuse(USAGE, *few, "--memory", 0.4, "--out", "x", says="the smallest choice in all heads")
 
     def test_the_two_ropes_of_gemma_3_are_shown(self) -> None:
         self.model("gemma3_text-plain")

@@ -230,7 +230,7 @@ class Plan(CommandTest):
             (USAGE, "--search greedy", "--search"),
             (USAGE, "--pattern nonsense", "nonsense"),
             (USAGE, "--pattern window:size=4096", "--pattern", "fewer than 96 keys"),
-            (USAGE, "--curve 0.001", "--curve", "one key for each head"),
+            (USAGE, "--curve 0.001", "--curve", "the smallest choice in all heads"),
             base=("plan", *self.texts, *FEW, "--out", "out"),
         )
         few = (*FEW, "--out", "out", "--allow", 0.5)

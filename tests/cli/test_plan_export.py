@@ -248,7 +248,7 @@ class PlanExport(ExportTest):
         results = self.read("out/results.json")
         self.assertIs(results["settings"]["whole_layers"], True)
         self.refuse(USAGE, *search[:-5], "0.05", "--curve", "0.05", "--out", "small", "--export", "hf-layers",
-                    says="the smallest choice in all layers")  # fmt: skip
+                    says="the smallest choice in all heads")  # fmt: skip
         # Windows of 64 keys in all layers have no room in 25 %, a share of the default curve.
         self.succeed(
             *search[:-4], "--pattern", "window:size=64", "--out", "out", "--force", "--export", "hf-layers"

@@ -32,10 +32,10 @@ Keys visible(const DrawnHead& drawn, Index query, Index length) {
   return keys;
 }
 
-// The keys in the order of their distance from the query, the first four before all; of two at the
-// same distance the one before the query.
+// The keys in the order of their distance from the query, the first four of the text before all; of
+// two at the same distance the one before the query.
 Keys by_recency(Keys keys, Index query) {
-  const Index sinks = keys.front() + 4;
+  const Index sinks = 4;
   std::ranges::stable_sort(keys, {}, [=](Index key) {
     return key < sinks ? -1.0 : std::abs(double(key - query)) + (key > query ? 0.5 : 0.0);
   });

@@ -112,6 +112,23 @@ TEST(Critical, NotRejectedIsNotEqual) {
               ks_probability(of_wide.at("critical_ks_d", {1}), 22, 22), 1e-12);
 }
 
+TEST(Critical, HeadsWithAWindowAreNotComparedWithLength) {
+  const FakeLayer open(meeting_at(7)), windowed(meeting_at(3));
+  Results results = derived_critical(open, {32, 64});
+  results.metrics.clear();
+  results.set_coord("window", std::vector<double>{0, 32});
+  MeasureOptions options;
+  options.lengths = {32, 64};
+  const std::vector<const LayerStatistics*> layers{&open, &windowed};
+  derive_critical(layers, kCriticalMetrics, options, results);
+  EXPECT_EQ(results.at("closest_n", {1}), 7.0);  // of both layers it would lie between
+  EXPECT_EQ(results.at("closest_n", {0}), 7.0);  // the same heads at all lengths
+  EXPECT_EQ(results.at("critical_n", {1}), 6.0);
+  EXPECT_EQ(results.at("closest_n_head", {1, 4, 1}), 3.0);
+  EXPECT_NEAR(results.at("critical_fraction_head", {1, 4, 1}),
+              results.at("critical_n_head", {1, 4, 1}) / 32, 1e-15);  // of the keys that it sees
+}
+
 TEST(Critical, OfEveryHead) {
   const Results results = derived_critical(FakeLayer(meeting_at(7)), {32, 64});
   // The error of log(distance / expected) is .5 sqrt 2 / 104: N = 6 is 4 of them within the edge.

@@ -2,7 +2,9 @@
 // what a comparison cannot show.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "checkpoint/made_file.hpp"
 #include "headgauge/headgauge.hpp"
@@ -38,6 +40,17 @@ std::vector<std::string> gradient_cases() {
     names.push_back("gradients/" + name);
   }
   return names;
+}
+
+TEST(ReversePass, EveryCommittedCheckpointHasGoldenGradients) {
+  const std::vector<std::string> cases = gradient_cases();
+  for (const std::string family : {"gpt2", "llama"}) {
+    for (const auto& folder :
+         std::filesystem::directory_iterator(testing::source_path("tests/golden/" + family))) {
+      const std::string name = "gradients/" + family + "-" + folder.path().filename().string();
+      EXPECT_EQ(std::ranges::count(cases, name), 1) << name;
+    }
+  }
 }
 
 class ReverseParity : public ::testing::TestWithParam<std::string> {};

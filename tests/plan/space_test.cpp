@@ -57,8 +57,25 @@ TEST(PlanSpace, LayersWithoutAttentionKeepNothingAndHaveNoChoice) {
   EXPECT_TRUE(unchanged(heaviest_keys(space, 0.5)));
 }
 
+TEST(PlanSpace, ChangesTheSelectedLayersAlone) {
+  const SourceInfo source = small_source();  // 2 heads of 128 keys, 2 of 32
+  const HeadSelection changed("0", "", 2, 2);
+  EXPECT_DOUBLE_EQ(fixed_share(source, changed, 128), 0.2);
+  const PlanSpace space(source, 128, {{"sinks:sinks=4,window=60", ""}, {"", "uniform"}}, false,
+                        changed);
+  EXPECT_EQ(space.single_heads().size(), 2U);
+  EXPECT_DOUBLE_EQ(space.share_of_changed(0.6), 0.5);
+  EXPECT_EQ(space.share_of_changed(0.1), 0);
+  EXPECT_DOUBLE_EQ(space.share(space.smallest()), (1 + 1 + 64) / 320.0);
+  for (const PerHead<HeadPlan>& plan :
+       {space.plan(space.same(1)), equal_windows(space, 0.5), heaviest_keys(space, 0.5)}) {
+    EXPECT_TRUE(plan(0, 0).changes() && plan(0, 1).changes());
+    EXPECT_FALSE(plan(1, 0).changes() || plan(1, 1).changes());
+  }
+}
+
 TEST(PlanSpace, DefaultCandidatesFitTheSharesAndTheContext) {
-  const auto candidates = candidates_of({}, {0.75, 0.5}, small_source(), 256);
+  const auto candidates = candidates_of({}, {0.75, 0.5}, 256);
   std::vector<std::string> texts;
   for (const HeadPlan& candidate : candidates) texts.push_back(candidate.text());
   EXPECT_EQ(texts, (std::vector<std::string>{"sinks:sinks=4,window=188", "sinks:sinks=4,window=124",
@@ -69,7 +86,7 @@ TEST(PlanSpace, RefusesPatternsThatLeaveEveryKey) {
   const auto candidates = [](const std::string& pattern) {
     PlanOptions options;
     options.patterns = {pattern};
-    return candidates_of(options, {0.5}, small_source(), 256);
+    return candidates_of(options, {0.5}, 256);
   };
   EXPECT_THROW(candidates("window:size=256"), UsageError);
   EXPECT_THROW(candidates("sinks:sinks=4,window=252"), UsageError);
