@@ -42,8 +42,8 @@ class CriticalSizes {
       const auto of = [&](std::span<const HeadPlace> heads) {
         return paired_means(layers, metrics, heads, l, std::max<Index>(sizes, 0));
       };
-      of_each_.push_back(of(heads_));
       means_.push_back(of(comparable_));
+      if (comparable_.size() < heads_.size()) of_each_.push_back(of(heads_));
     }
   }
 
@@ -55,6 +55,9 @@ class CriticalSizes {
   }
 
  private:
+  const PairedMeans& of_each(Index length) const {
+    return of_each_.empty() ? means_[length] : of_each_[length];
+  }
   LabelledArray& add(std::string_view name) { return add_declared(results_, name); }
   Index lengths() const { return std::ssize(options_.lengths); }
   double share(double n, Index length) const {
@@ -154,13 +157,13 @@ class CriticalSizes {
       for (Index h = 0; h < std::ssize(heads_); ++h) {
         const auto [layer, head, number] = heads_[h];
         const SizeFound found =
-            first_equal(equality_p_values_of_head(of_each_[l], h), options_.critical_level);
+            first_equal(equality_p_values_of_head(of_each(l), h), options_.critical_level);
         n({layer, head, l}) = found.n;
         const double window = window_of_layer(results_, layer);
         const double keys = options_.lengths[l];
         fraction({layer, head, l}) =
             found.n > 0 ? found.n / (window > 0 ? std::min(window, keys) : keys) : kUndefined;
-        const SizeFound closest = closest_size_of_head(of_each_[l], h);
+        const SizeFound closest = closest_size_of_head(of_each(l), h);
         closest_n({layer, head, l}) = closest.n;
         const double ratio = std::exp(closest.value);
         closest_ratio.set({layer, head, l}, {.value = ratio,
@@ -176,8 +179,8 @@ class CriticalSizes {
   Results& results_;
   std::vector<HeadPlace> heads_;
   std::vector<HeadPlace> comparable_;  // heads that see all keys of the longest length; all if none
-  std::vector<PairedMeans> of_each_;   // by length, of heads_
   std::vector<PairedMeans> means_;     // by length, of comparable_
+  std::vector<PairedMeans> of_each_;   // by length, of heads_; empty if these are the same
   std::vector<bool> inside_;           // by length
 };
 

@@ -2,11 +2,13 @@
 // after any number of stops.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <string>
 #include <string_view>
 
+#include "checkpoint/made_file.hpp"
 #include "faults.hpp"
 #include "headgauge/compare.hpp"
 #include "headgauge/headgauge.hpp"
@@ -74,6 +76,40 @@ TEST(MakePlan, SaysWhatCompareMeasuresOnTheConfirmingTexts) {
     EXPECT_DOUBLE_EQ(share, cache_share(plan.heads, confirm->info(), 96));
     EXPECT_LE(share, b == 0 ? 0.5 : 0.25);
   }
+}
+
+// Without replay and answers, the cost on the check is the change of the loss of text.
+TEST(MakePlan, ALargerShareIsNoWorseOnTheCheck) {
+  int taken_over = 0;
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    const Sources sources;
+    PlanOptions options = small_options();
+    options.memory = 0.75;
+    options.curve = {0.5, 0.25};
+    options.random_plans = 0;
+    options.steps = 4;
+    options.seed = seed;
+    const Results results = make_plan(sources.texts(), options).results;
+    const LabelledArray& change = results.require_metric("checked_change");
+    for (Index b = 0; b < 2; ++b) {
+      EXPECT_LE(change({b}), change({b + 1})) << seed;
+      const auto said = results.coord_names("budget")[b] + ": the plan is that of";
+      const bool taken = std::ranges::any_of(
+          results.notices, [&](const std::string& one) { return one.starts_with(said); });
+      EXPECT_EQ(taken, change({b}) == change({b + 1})) << seed;
+      taken_over += taken;
+    }
+  }
+  EXPECT_GT(taken_over, 0) << "otherwise this shows nothing";
+}
+
+TEST(MakePlan, RefusesSharesThatNoChoiceReaches) {
+  const Sources sources;
+  PlanOptions options = small_options();
+  options.patterns = {"window:size=80"};
+  options.normalizers = {"softmax"};
+  testing::expect_error(ErrorKind::usage, {"PlanOptions::memory", "at least 0.8333"},
+                        [&] { make_plan(sources.texts(), options); });
 }
 
 TEST(MakePlan, RivalsKeepNoMoreThanTheShare) {
