@@ -24,7 +24,7 @@ REFUSED = {
     "llama-partial": (UNSUPPORTED, "field partial_rotary_factor"),
     "llama-partial-inside": (UNSUPPORTED, "field rope_parameters.partial_rotary_factor"),
     "mistral-layer-types": (UNSUPPORTED, "field layer_types"),
-    "qwen2-layer-types": (BAD_INPUT, "field sliding_window"),
+    "qwen2-layer-types": (BAD_INPUT, "field use_sliding_window"),
     "gemma2-window-null": (BAD_INPUT, "field sliding_window"),
     "qwen3-head-dim-null": (BAD_INPUT, "q_proj"),
 }
