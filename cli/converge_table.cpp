@@ -146,6 +146,7 @@ class ConvergenceTable {
   std::string cache() const {
     const LabelledArray* bytes = results_.metric(metric::cache_bytes_by_layer);
     if (bytes == nullptr) return "";
+    const std::string legend = open_legend(results_);
     TextTable table(paint_, {{"layer", 8}, {"full", 10}, {"budget", 10}, {"", 6}}, Style::faint);
     const auto line = [&](const std::string& name, double whole, double budget) {
       const bool known = std::isfinite(budget);
@@ -163,8 +164,8 @@ class ConvergenceTable {
     return paint_(Style::bold, "key-value cache") +
            paint_(Style::faint,
                   fmt::format(": bytes per token of context, and with every head kept "
-                              "to its most recent keys\nand 4 sinks within {} %",
-                              percent_)) +
+                              "to its most recent keys\nand 4 sinks within {} %{}{}",
+                              percent_, legend.empty() ? "" : "; ", legend)) +
            "\n" + table.text() + "\n";
   }
 

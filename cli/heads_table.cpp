@@ -71,6 +71,7 @@ class Table {
     if (is_folded()) {
       const TextTable layers = layer_table(results_, heads_, columns_, paint_);
       return what_stands_out(results_, measured_, paint_) + layers.text() +
+             (open_legend(results_).empty() ? "" : note(open_legend(results_))) +
              note(fmt::format("{} heads are folded: --all shows each, --sort METRIC --top 20 the "
                               "first by a metric",
                               measured_)) +

@@ -69,8 +69,7 @@ std::string windows_line(const Results& results) {
   constexpr std::size_t kListed = 12;
   const bool lists = !without.empty() && without.size() <= kListed;
   return windows_text(windows) +
-         (lists ? fmt::format(", all but {}", fmt::join(without, ", ")) : "") +
-         (without.empty() ? "" : " (*)");
+         (lists ? fmt::format(", all but {}", fmt::join(without, ", ")) : "");
 }
 
 // Example: "war_and_peace.txt (1154 tokens)", and the number of further texts.
@@ -190,8 +189,15 @@ std::string windows_text(const std::vector<Index>& windows) {
 }
 
 std::string open_mark(const Results& results, Index layer_index) {
-  if (results.coord("window") == nullptr || window_of_layer(results, layer_index) > 0) return "";
-  return std::ranges::max(results.coord_numbers("window")) > 0 ? "*" : "";
+  if (window_of_layer(results, layer_index) > 0) return "";
+  return open_legend(results).empty() ? "" : "*";
+}
+
+std::string open_legend(const Results& results) {
+  if (results.coord("window") == nullptr) return "";
+  const auto windows = results.coord_numbers("window");
+  const bool mixed = std::ranges::max(windows) > 0 && std::ranges::min(windows) == 0;
+  return mixed ? "* sees all keys" : "";
 }
 
 std::string render_header(const Results& results, const Painter& paint, std::size_t width) {

@@ -15,6 +15,8 @@ std::string windows_text(const std::vector<Index>& windows);
 
 // Returns "*" for a layer without a window of a model whose other layers have one.
 std::string open_mark(const Results& results, Index layer_index);
+// Returns what the mark says; empty if no layer has one.
+std::string open_legend(const Results& results);
 
 // Wraps the lines to `width` columns where words permit.
 std::string render_header(const Results& results, const Painter& paint, std::size_t width);

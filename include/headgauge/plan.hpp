@@ -29,7 +29,7 @@ struct PlanOptions {
   std::optional<double> allow_replay;
   std::optional<double> allow_answers;
   // Cache shares of the plans that form the curve of loss against cache. Those of the default are
-  // shares of the layers that are changed.
+  // shares of the layers that are changed; those that no choice reaches are left out.
   std::vector<double> curve = {0.75, 0.5, 0.25};
   // The choices for a head besides full attention. Empty patterns: 4 sinks and a recent window,
   // with as many keys in total as the shares of the curve, 1/16 and 1/64 of the context allow, but

@@ -177,7 +177,7 @@ MaybeLine Summary::outlook() const {
   const auto by_end = [&](auto end) {
     return best([&](const HeadName& h) -> std::optional<double> {
       const auto slope = cell(metric::entropy_slope, h);
-      if (!slope || is_dormant(h) || (unwindowed_heads() && !sees_all(h))) return std::nullopt;
+      if (!slope || is_dormant(h) || !sees_all(h)) return std::nullopt;
       return end(t_interval(mean_of(*slope)));
     });
   };
@@ -226,7 +226,8 @@ void Summary::closest(int searched, Line& line) const {
 }
 
 MaybeLine Summary::critical() const {
-  if (!critical_n_can_be_shown(results_, heads_.size())) return std::nullopt;
+  const auto compared = static_cast<std::size_t>(unwindowed_heads().value_or(std::ssize(heads_)));
+  if (!critical_n_can_be_shown(results_, compared)) return std::nullopt;
   const auto whole = find_cell(results_, metric::critical_n, {});
   const auto searched = critical_range(results_);
   if (!whole || !searched) return std::nullopt;

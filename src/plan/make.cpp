@@ -140,7 +140,10 @@ class PlanMaker {
         confirm_(texts.confirm, "confirm", known_, stop),
         gates_(space_, loss_, options_, progress_) {
     // Fails early, before the expensive work.
-    for (const double share : shares_with_room()) require_room(share);
+    if (is_default_curve_) {
+      std::erase_if(options_.curve, [&](double share) { return !has_room(share); });
+    }
+    for (const double share : shares()) require_room(share);
   }
 
   PlanResults run() {
@@ -177,15 +180,6 @@ class PlanMaker {
     std::vector<double> of = shares();
     for (double& share : of) share = std::max(0.0, (share - fixed_) / (1 - fixed_));
     return of;
-  }
-
-  // The shares of the default curve that the smallest choice in all heads does not fit into are
-  // left out.
-  std::vector<double> shares_with_room() const {
-    std::vector<double> all = shares();
-    if (!is_default_curve_) return all;
-    std::erase_if(all, [&](double share) { return !has_room(share) && share != options_.memory; });
-    return all;
   }
 
   double share_of(const PerHead<HeadPlan>& plan) const {
@@ -276,7 +270,7 @@ class PlanMaker {
 
   // Searches from the largest share down, each time from where the gates are.
   void fit_into_memory() {
-    const std::vector<double> asked = shares_with_room();
+    const std::vector<double> asked = shares();
     std::vector<double> all = asked;
     if (all.empty()) {
       all = default_curve(fixed_);

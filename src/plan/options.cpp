@@ -35,7 +35,7 @@ std::vector<Option> options_of(PlanOptions& o) {
         .value = &o.curve,
         .form = "SHARE,SHARE...",
         .help = "Make plans for these shares of the cache too, for the curve of loss against cache "
-                "(default {})",
+                "(default {}, of the layers that are changed, as far as the choices reach)",
         .below = 1},
        {.member = "PlanOptions::patterns",
         .value = &o.patterns,

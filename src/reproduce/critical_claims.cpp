@@ -84,6 +84,7 @@ bool everywhere(const std::vector<RatioAt>& found, Place place) {
 // Judges all measured N beyond 6 % of the longest L: are they equal (`alike`), or do they become
 // different from what they are below?
 Claim beyond_six_percent(const Results& results, const Thresholds& thresholds, bool alike) {
+  if (has_windows_alone(results)) return not_tested(kWindowsAlone);
   const auto longest = longest_length(results);
   const double limit = longest ? kCriticalShare * *longest : HUGE_VAL;
   const auto below = by_the_theorem(results, 0, limit, thresholds.at("tolerance"));
@@ -118,9 +119,9 @@ Claim critical_n_is_small(const Results& results, const Thresholds& thresholds) 
   const auto cell = find_cell(results, metric::critical_n, {});
   const auto longest = longest_length(results);
   const auto searched = critical_range(results);
-  const auto heads = measured_heads(results);
   if (!cell || !longest || !searched)
     return not_tested("Critical N was not measured: scan with ScanOptions::measures = distance.");
+  const auto heads = heads_of(results, Heads::without_window);
   if (heads.size() < kFewestHeads) {
     return not_tested(fmt::format("The tests mean nothing for {} heads.", heads.size()));
   }
@@ -179,6 +180,7 @@ Claim critical_n_is_small(const Results& results, const Thresholds& thresholds) 
 
 Claim critical_n_grows_sublinearly(const Results& results, const Thresholds&) {
   Claim claim;
+  if (has_windows_alone(results)) return not_tested(kWindowsAlone);
   bool exists = false;
   for (Index l = 0; l < std::ssize(numbers(results, "length")); ++l) {
     const auto cell = find_cell(results, metric::critical_n, {{"length", l}});

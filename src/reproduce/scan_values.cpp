@@ -24,6 +24,10 @@ std::vector<HeadName> heads_of(const Results& results, Heads which) {
   return heads;
 }
 
+bool has_windows_alone(const Results& results) {
+  return heads_of(results, Heads::without_window).empty() && !heads_of(results, Heads::all).empty();
+}
+
 std::vector<double> ratios(const Results& results, Heads which, const char* over, const char* under,
                            Index length, Index n) {
   std::vector<double> found;

@@ -28,6 +28,9 @@ std::optional<double> value_at(const Results& results, std::string_view metric,
 // with a window shorter than the longest length.
 enum class Heads { all, without_window };
 std::vector<HeadName> heads_of(const Results& results, Heads which);
+// Returns whether all heads are left out so.
+bool has_windows_alone(const Results& results);
+inline constexpr const char* kWindowsAlone = "Every head has a window below L.";
 
 // Returns the ratio of two metrics for each head, at one length and N; undefined unless above 0.
 std::vector<double> ratios(const Results& results, Heads which, const char* over, const char* under,

@@ -81,6 +81,7 @@ Claim distance_bound_tightens(const Results& results, const Thresholds&) {
 
 Claim distances_converge(const Results& results, const Thresholds& thresholds) {
   Claim claim;
+  if (has_windows_alone(results)) return not_tested(kWindowsAlone);
   const Sizes sizes = sizes_of(results);
   if (sizes.last < 0) return not_tested(needs_sizes());
   const auto lengths = numbers(results, "length");

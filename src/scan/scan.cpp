@@ -9,6 +9,7 @@
 
 #include "base/memory.hpp"
 #include "findings/summary.hpp"
+#include "headgauge/cells.hpp"
 #include "headgauge/flags.hpp"
 #include "headgauge/journal.hpp"
 #include "headgauge/metric_names.hpp"
@@ -312,7 +313,10 @@ class Scan {
   }
 
   void note_few_heads(Results& results) const {
-    const std::size_t heads = measured_.layers.size() * measured_.heads.size();
+    std::size_t layers = 0;  // whose heads are compared
+    for (Index l = 0; l < std::ssize(measured_.layers); ++l) layers += sees_all_keys(results, l);
+    if (layers == 0) layers = measured_.layers.size();
+    const std::size_t heads = layers * measured_.heads.size();
     if (results.metric(metric::critical_n) == nullptr || critical_n_can_be_shown(results, heads))
       return;
     results.notices.push_back(

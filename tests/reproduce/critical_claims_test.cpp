@@ -18,12 +18,14 @@ struct Found {
   double apart = 0;     // half of the heads by this more, half by this less
   int searched = 128;
   double longest = 1024;
+  std::vector<double> windows = {0, 0, 0, 0};  // by layer
 };
 
 // The paper's test ends at N = 12; at the next that was measured, 20, all heads are 8 % below.
 Claim critical_with(const Found& found) {
   MadeScan made(found.heads_of_layer);
   made.results.settings["critical_max"] = found.searched;
+  made.results.set_coord("window", found.windows);
   made.results.set_coord("length", std::vector<double>{32, found.longest});
   made.fill("distance", "length",
             [](int head, double, double n) { return (n == 20 ? 0.92 : 1) + 1e-4 * head; });
@@ -67,6 +69,8 @@ TEST(CriticalNIsSmall, NotTested) {
       << "6 % are not 2 keys";
   EXPECT_EQ(critical_with({.n = 3, .heads_of_layer = 3}).verdict, not_tested) << "12 heads";
   EXPECT_EQ(critical_with({.heads_of_layer = 4, .theorem = 1}).verdict, holds) << "16 heads";
+  EXPECT_EQ(critical_with({.theorem = 1, .windows = {64, 0, 0, 0}}).verdict, not_tested)
+      << "15 heads without a window";
 }
 
 TEST(CriticalNIsSmall, SaysWhyThePapersTestEndsTooEarly) {

@@ -56,6 +56,23 @@ TEST(DistancesConverge, EveryVerdict) {
   EXPECT_NEAR(fact(apart, "ratio_context"), 1, 1e-9);
 }
 
+TEST(DistancesConverge, LeavesOutHeadsWithAWindow) {
+  MadeScan made;
+  made.fill("distance", "length", [](int head, double, double) { return head < 10 ? 1 : 3; });
+  made.fill("expected_distance", "length", [](int, double, double) { return 1; });
+  made.fill("expected_distance_context", "length", [](int, double, double) { return 1; });
+  const auto with = [&](const std::vector<double>& windows) {
+    made.results.set_coord("window", windows);
+    return judge_claim("distances_converge", made.results);
+  };
+  EXPECT_EQ(fact(with({64, 64, 0, 0}), "ratio"), 3);
+  EXPECT_EQ(fact(with({0, 0, 64, 64}), "ratio"), 1);
+  EXPECT_EQ(with({0, 0, 64, 64}).verdict, holds);
+  const Claim alone = with({64, 64, 64, 64});
+  EXPECT_EQ(alone.verdict, not_tested);
+  EXPECT_EQ(alone.measured, "Every head has a window below L.");
+}
+
 Claim tracks_with(const OfHeadAndSize& bound, const OfHeadAndSize& measured) {
   MadeScan made;
   made.fill("separability_upper_paper", "length",
