@@ -159,7 +159,7 @@ class Made(CommandTest):
         shares = [(42 + 48 * of) / 90 for of in (0.5, 0.75, 0.25)]
         self.assertEqual(results["coords"]["budget"], [f"{100 * share:.4g} %" for share in shares])
         self.assertEqual({head["layer"] for head in self.read("out/plan.json")["heads"]}, {1})
-        asked, done = self.saved(*few, "--layers", "0", "--memory", 0.9, "--curve", 0.9, out="asked")
+        _, done = self.saved(*few, "--layers", "0", "--memory", 0.9, "--curve", 0.9, out="asked")
         self.assertEqual({head["layer"] for head in self.read("asked/plan.json")["heads"]}, {0})
         self.assertNotIn("are changed", done.err)
         self.refuse(USAGE, *few, "--memory", 0.4, "--out", "x", says="the smallest choice in all heads")
