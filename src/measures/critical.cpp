@@ -60,9 +60,7 @@ class CriticalSizes {
   }
   LabelledArray& add(std::string_view name) { return add_declared(results_, name); }
   Index lengths() const { return std::ssize(options_.lengths); }
-  double share(double n, Index length) const {
-    return n > 0 ? n / options_.lengths[length] : kUndefined;
-  }
+  static double share(double n, double keys) { return n > 0 ? n / keys : kUndefined; }
 
   void derive_equality() {
     LabelledArray& n = add(metric::critical_n);
@@ -75,7 +73,7 @@ class CriticalSizes {
       const SizeFound found =
           first_equal(equality_p_values(means_[l], flips), options_.critical_level);
       n({l}) = found.n;
-      fraction({l}) = share(found.n, l);
+      fraction({l}) = share(found.n, options_.lengths[l]);
       p({l}) = found.value;
     }
   }
@@ -161,8 +159,7 @@ class CriticalSizes {
         n({layer, head, l}) = found.n;
         const double window = window_of_layer(results_, layer);
         const double keys = options_.lengths[l];
-        fraction({layer, head, l}) =
-            found.n > 0 ? found.n / (window > 0 ? std::min(window, keys) : keys) : kUndefined;
+        fraction({layer, head, l}) = share(found.n, window > 0 ? std::min(window, keys) : keys);
         const SizeFound closest = closest_size_of_head(of_each(l), h);
         closest_n({layer, head, l}) = closest.n;
         const double ratio = std::exp(closest.value);

@@ -178,7 +178,7 @@ class PlanMaker {
   // Returns what the shares leave of the layers that are changed.
   std::vector<double> shares_of_changed() const {
     std::vector<double> of = shares();
-    for (double& share : of) share = std::max(0.0, (share - fixed_) / (1 - fixed_));
+    for (double& share : of) share = share_of_changed(share, fixed_);
     return of;
   }
 

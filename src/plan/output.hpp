@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "plan/made.hpp"
+#include "plan/space.hpp"
 #include "plan/tasks.hpp"
 
 namespace headgauge {

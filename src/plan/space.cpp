@@ -85,6 +85,10 @@ double fixed_share(const SourceInfo& source, const HeadSelection& changed, Index
   return static_cast<double>(fixed) / static_cast<double>(all);
 }
 
+double share_of_changed(double share, double fixed) {
+  return std::max(0.0, (share - fixed) / (1 - fixed));
+}
+
 PlanSpace::PlanSpace(const SourceInfo& source, Index context, const std::vector<HeadPlan>& choices,
                      bool by_layer, HeadSelection changed)
     : source_(source),
@@ -101,10 +105,6 @@ PlanSpace::PlanSpace(const SourceInfo& source, Index context, const std::vector<
     all_keys_ += static_cast<double>(of_layer.front() * heads());
   }
   fixed_ = fixed_share(source, changed_, context);
-}
-
-double PlanSpace::share_of_changed(double share) const {
-  return std::max(0.0, (share - fixed_) / (1 - fixed_));
 }
 
 Choices PlanSpace::same(int choice) const {

@@ -19,6 +19,8 @@ struct HeadGroup {
 
 // Returns the share of the cache that the layers hold that are not changed.
 double fixed_share(const SourceInfo& source, const HeadSelection& changed, Index context);
+// Returns what is left of the cache of the other layers if that of all is a share; at least 0.
+double share_of_changed(double share, double fixed);
 
 class PlanSpace {
  public:
@@ -36,9 +38,8 @@ class PlanSpace {
   const std::vector<HeadPlan>& choices() const { return choices_; }
   const HeadPlan& choice(int number) const { return choices_[static_cast<std::size_t>(number)]; }
   bool changes(int layer) const { return source_.has_attention(layer) && changed_.layer(layer); }
-  // Returns what is left of the cache of the layers that change, if that of all is a share; at
-  // least 0.
-  double share_of_changed(double share) const;
+  // Returns what is left of the cache of the layers that change if that of all is a share.
+  double share_of_changed(double share) const { return headgauge::share_of_changed(share, fixed_); }
   // Returns the number of keys that a head of the layer keeps under a choice.
   Index keys(int layer, int choice) const { return keys_[layer][choice]; }
 

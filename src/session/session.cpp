@@ -1,8 +1,5 @@
 #include "headgauge/session.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <utility>
 

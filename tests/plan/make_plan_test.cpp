@@ -78,7 +78,7 @@ TEST(MakePlan, SaysWhatCompareMeasuresOnTheConfirmingTexts) {
   }
 }
 
-// Without replay and answers, the cost on the check is the change of the loss of text.
+// The cost on the check is the change of the loss of text where there is no replay and no answer.
 TEST(MakePlan, ALargerShareIsNoWorseOnTheCheck) {
   int taken_over = 0;
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
