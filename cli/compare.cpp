@@ -22,7 +22,7 @@ int run(CompareCommand& options) {
   options.run.input.set_kind(options.request.confirm);
   RunSteps steps;
   steps.measure = [&](Session& session) { return session.compare(options.request); };
-  steps.table = render_comparison;
+  steps.table = render_tables;
   return run_measurement(options.run, steps);
 }
 

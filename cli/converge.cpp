@@ -107,7 +107,7 @@ int SyntheticCommand::run(const CLI::App& command, RunOptions& run, const Conver
 
   RunSteps steps;
   steps.measure = [&](Session& session) { return session.simulate(options); };
-  steps.table = render_simulation;
+  steps.table = render_tables;
   return run_measurement(run, steps);
 }
 
@@ -128,7 +128,7 @@ int run(const CLI::App& command, ConvergeCommand& options) {
   steps.table = [&](const Results& results, const TableOptions& terminal) {
     TableOptions table = terminal;
     table.top = options.top;
-    return render_convergence(results, table);
+    return render_tables(results, table);
   };
   return run_measurement(options.run, steps);
 }

@@ -296,7 +296,7 @@ void require_sortable(const Results& results, const std::string& metric) {
   if (results.metric(metric) != nullptr && is_of_head(results, metric)) return;
   const std::vector<std::string> names = sortable(results);
   throw UsageError(fault("--sort", fmt::format("one of {}", fmt::join(names, ", ")),
-                         in_quotes(metric) + did_you_mean(metric, names), "choose one of these"));
+                         in_quotes(metric) + metric_hint(metric, names), "choose one of these"));
 }
 
 std::string render_table(const Results& results, const TableOptions& options) {

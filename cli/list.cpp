@@ -46,6 +46,8 @@ nlohmann::ordered_json as_json(const MetricInfo& metric) {
           {"meaning", metric.meaning},
           {"by_position", metric.by_position},
           {"none", metric.none ? nlohmann::ordered_json(*metric.none) : nullptr},
+          {"interval", metric.interval},
+          {"test", metric.test},
           {"identifier", metric.identifier},
           {"flags", metric.flags}};
 }
@@ -83,6 +85,8 @@ void print_whole(const MetricInfo& metric) {
        {"dims", fmt::format("{}", fmt::join(metric.all_dims(), ", "))},
        {"position", metric.by_position ? twin_by_position(metric.name) : ""},
        {"none", metric.none ? fmt::format("{:g} says that there is none", *metric.none) : ""},
+       {"interval", metric.interval},
+       {"p", metric.test},
        {"flags", fmt::format("{}", fmt::join(metric.flags, ", "))}});
 }
 
@@ -120,7 +124,7 @@ int show_measure(bool json, const std::string& name) {
   const bool is_group = std::ranges::count(metric_groups(), name, &MetricGroup::name) > 0;
   throw UsageError(
       fault("list measures", "the name of a metric or a flag",
-            in_quotes(name) + (is_group ? ", a group" : did_you_mean(name, known)),
+            in_quotes(name) + (is_group ? ", a group" : metric_hint(name, known)),
             is_group ? "write --group " + name : "headgauge list measures lists them"));
 }
 

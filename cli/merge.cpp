@@ -18,20 +18,10 @@ struct MergeCommand {
 };
 
 // Renders the table of the command that produced the shards.
-std::string render(const Results& results, const TableOptions& table) {
-  switch (results.command) {
-    case Command::compare:
-      return render_comparison(results, table);
-    case Command::converge:
-      return render_convergence(results, table);
-    case Command::validate: {
-      TableOptions first = table;
-      first.top = kUsualTop;
-      return render_validation(results, first);
-    }
-    default:
-      return render_table(results, table);
-  }
+std::string render(const Results& results, TableOptions table) {
+  if (results.command == Command::scan) return render_table(results, table);
+  if (results.command == Command::validate) table.top = kUsualTop;
+  return render_tables(results, table);
 }
 
 int run(const MergeCommand& options) {

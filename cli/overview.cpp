@@ -119,11 +119,8 @@ TextTable layer_table(const Results& results, const std::vector<HeadName>& heads
         fmt::format("{:>5}{}", begin->layer, open_mark(results, begin->layer_index))};
     for (const Column& metric : metrics) {
       const double middle = median_of(results, metric.metric, of_layer);
-      const std::string text =
-          std::isfinite(middle)
-              ? value_text(results,
-                           MetricCell{.metric = metric.metric, .index = {}, .value = middle})
-              : "-";
+      const MetricCell cell{{.value = middle}, metric.metric};
+      const std::string text = std::isfinite(middle) ? value_text(results, cell) : "-";
       row.emplace_back(text, text == "-" ? Style::faint : Style::plain);
     }
     const std::string roles = roles_of_layer(results, begin->layer);

@@ -81,7 +81,7 @@ int run(PlanCommand& command) {
   command.run.input.set_kind(command.request.confirm);
   RunSteps steps;
   steps.measure = [&](Session& session) { return session.plan(command.request).results; };
-  steps.table = render_plan;
+  steps.table = render_tables;
   return run_measurement(command.run, steps);
 }
 

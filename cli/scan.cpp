@@ -77,7 +77,7 @@ int run(ScanCommand& options) {
     table.top = options.top;
     table.all = options.all;
     table.sort = options.sort;
-    return render_table(results, table) + render_answers(results, table) +
+    return render_table(results, table) + render_view(results, table) +
            examples_line(results, options.run.output.out, table.width);
   };
   return run_measurement(options.run, steps);

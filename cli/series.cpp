@@ -35,23 +35,22 @@ struct SeriesCommand {
 // A head whose metric is shown to change.
 struct Row {
   std::string metric, head;
-  double first = kUndefined, last = kUndefined, half = kUndefined, p = kUndefined;
+  double first = kUndefined, last = kUndefined, half = kUndefined;
   Estimate change, slope;
 };
 
 std::vector<Row> changed_rows(const Results& results, double level) {
   const auto names = results.coord_names("series_metric");
-  const LabelledArray& p = results.require_metric(metric::series_change_p);
+  const LabelledArray& changes = results.require_metric(metric::series_change);
   std::vector<Row> rows;
-  p.each([&](std::span<const Index> at, std::size_t place) {
-    if (!(p.values[place] < level)) return;
+  changes.each([&](std::span<const Index> at, std::size_t place) {
+    if (!(changes.at_offset(place).p < level)) return;
     Row row;
     row.metric = names[at[2]];
     row.head = fmt::format("{}.{}", results.coord_numbers("layer")[at[0]],
                            results.coord_numbers("head")[at[1]]);
-    row.p = p.values[place];
     const std::vector<Index> cell(at.begin(), at.end());
-    row.change = results.require_metric(metric::series_change).at(cell);
+    row.change = changes.at_offset(place);
     row.slope = results.require_metric(metric::series_slope).at(cell);
     row.half = results.require_metric(metric::series_half_step).values[place];
     const LabelledArray& values = results.require_metric(row.metric);
@@ -64,7 +63,7 @@ std::vector<Row> changed_rows(const Results& results, double level) {
     return std::abs(row.change.value) / row.change.standard_error;
   };
   std::ranges::stable_sort(rows, [&](const Row& a, const Row& b) {
-    return a.p != b.p ? a.p < b.p : errors(a) > errors(b);
+    return a.change.p != b.change.p ? a.change.p < b.change.p : errors(a) > errors(b);
   });
   return rows;
 }
@@ -105,8 +104,9 @@ std::string render(const Results& results, const SeriesCommand& command, TableOp
   const std::size_t shown =
       command.top > 0 ? std::min(rows.size(), static_cast<std::size_t>(command.top)) : rows.size();
   for (const Row& row : std::span(rows).first(shown)) {
-    table.row({row.change.standard_error > 0 ? fmt::format("{:.1g}", row.p) : "exact", row.head,
-               row.metric, fmt::format("{:.4g}", row.first), fmt::format("{:.4g}", row.last),
+    table.row({row.change.standard_error > 0 ? fmt::format("{:.1g}", row.change.p) : "exact",
+               row.head, row.metric, fmt::format("{:.4g}", row.first),
+               fmt::format("{:.4g}", row.last),
                fmt::format("{:+.3g} ± {:.2g}", row.change.value, row.change.standard_error),
                fmt::format("{:+.2g}", row.slope.value),
                std::isnan(row.half) ? "-" : fmt::format("{}", row.half)});

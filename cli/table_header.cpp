@@ -111,6 +111,10 @@ std::string run_line(const Results& results) {
       {length ? fmt::format("L = {}", *length) : "", of_plan ? "" : one("normalizer"),
        pattern == "none" ? "" : with("pattern ", pattern),
        with("plan ", plan_name(results.settings)), with("x = ", text_of(results.settings, "x")),
+       results.settings.contains("synthetic")
+           ? with("", text_of(results.settings, "replicates"), " replicates")
+           : "",
+       with("reference: ", text_of(results.settings, "reference_method")),
        with("seed ", text_of(results.settings, "seed")), total ? rounded(*total) + " s" : "",
        results.tool.threads ? counted(*results.tool.threads, "thread") : "", results.tool.simd});
 }
@@ -153,9 +157,11 @@ std::vector<double> means_over_heads(const Results& results, const char* name) {
 std::string length_lines(const Results& results, const Painter& paint, std::size_t width) {
   std::vector<LengthLine> lines;
   const LabelledArray* loss = results.metric(metric::loss);
-  if (loss != nullptr && loss->dim_names() == std::vector<std::string>{"length"}) {
-    lines.push_back({"loss, nats", loss->values});
-    lines.push_back({"perplexity", loss->values});
+  if (loss != nullptr && loss->dim_names() == std::vector<std::string>{kOutcome, "length"} &&
+      loss->dim(kOutcome).find(kText)) {
+    const LabelledArray by_length = loss->sel(kOutcome, kText);
+    lines.push_back({"loss, nats", by_length.values});
+    lines.push_back({"perplexity", by_length.values});
     for (double& value : lines.back().values) value = std::exp(value);
   }
   lines.push_back({"kept mass", means_over_heads(results, metric::kept_mass)});

@@ -29,35 +29,14 @@ std::string render_table(const Results& results, const TableOptions& options);
 // Throws as render_table() does for `sort`; the results need no values yet.
 void require_sortable(const Results& results, const std::string& metric);
 
-// Answers of tasks, of a scan or a comparison: one row for each task, of a comparison one for each
-// task and intervention; empty without tasks. A task that the unchanged model is not shown to do is
-// faint: it says nothing about a change.
-std::string render_answers(const Results& results, const TableOptions& options);
-
-// compare: model, text and settings, and one row for each intervention at the longest length: loss,
-// and means over the heads. If heads or layers were changed one at a time, each has one row with
-// the intervention that costs least. At most 100 columns wide.
-std::string render_comparison(const Results& results, const TableOptions& options);
-
-// converge: one row for each head: paper A's capacity next to paper B's horizon, rates and key
-// budgets; the key-value cache of every layer.
-std::string render_convergence(const Results& results, const TableOptions& options);
-
-// converge --synthetic: one row for each scale: horizon, rates and the errors at both ends of the
-// grid; then the worst queries of the balls and the hardmax limit, if they were measured.
-std::string render_simulation(const Results& results, const TableOptions& options);
-
-// plan: for every budget, the plan and its competitors of the same size on the texts of --confirm;
-// then the number of keys that each head keeps under the first plan.
-std::string render_plan(const Results& results, const TableOptions& options);
+// Draws the tables that the view makes of the results, with the first `options.top` rows of those
+// that have a limit (0: all). A column that does not fit into 100 characters is left out.
+std::string render_view(const Results& results, const TableOptions& options);
+// The same below the lines about model, text and run.
+std::string render_tables(const Results& results, const TableOptions& options);
 
 // Number of metrics that the table of validate shows without --top.
 inline constexpr int kUsualTop = 20;
-
-// validate: the changes made to the heads and their effect on the loss; then the rank correlation
-// of this effect with every predictor, largest first (the first `options.top`; 0: all), and with
-// every flag.
-std::string render_validation(const Results& results, const TableOptions& options);
 
 // reproduce: every claim with its verdict and the measured values, and the table of costs next to
 // the paper's.

@@ -24,7 +24,7 @@ int run(ValidateCommand& options) {
   steps.table = [&](const Results& results, const TableOptions& terminal) {
     TableOptions table = terminal;
     table.top = options.top;
-    return render_validation(results, table);
+    return render_tables(results, table);
   };
   return run_measurement(options.run, steps);
 }

@@ -32,7 +32,7 @@ def metric(coords, dims, scale, errors=True, unit="1", **others):
 def results(command, coords, metrics, **others):
     return text(
         {
-            "schema": "headgauge.results/2",
+            "schema": "headgauge.results/3",
             "command": command,
             "tool": {"name": "headgauge", "version": "0.1.0", "simd": "avx2", "threads": 1},
             "model": {"name": "tiny", "family": "gpt2", "layers": 1, "heads": 2},
@@ -55,6 +55,7 @@ def scan():
         "top_n": [1, 5, 20],
         "position": [16, 64],
         "forecast_length": [128],
+        "outcome": ["text"],
     }
     of_heads = ["layer", "head", "length"]
     metrics = {
@@ -70,7 +71,7 @@ def scan():
     metrics["entropy_by_position"] = metric(coords, ["layer", "head", "position"], 0.5, unit="nats")
     metrics["critical_n_head"] = metric(coords, ["layer", "head"], 4, False, "keys", none=-1)
     metrics["nearest_head"] = metric(coords, ["layer", "head"], 1, False, identifier=True)
-    metrics["loss"] = metric(coords, ["length"], 2.5, unit="nats")
+    metrics["loss"] = metric(coords, ["outcome", "length"], 2.5, unit="nats")
     metrics["cache_bytes"] = metric(coords, [], 12345.0, False, "bytes")
     return results(
         "scan",
@@ -125,10 +126,14 @@ def scan():
 
 def compare():
     coords = {"layer": [0], "head": [0, 1], "length": [32, 64], "normalizer": ["original", "ssmax:s=0.43"]}
+    coords["outcome"] = ["text", "keys"]
+    of_loss = ["normalizer", "outcome", "length"]
     metrics = {
         "effective_tokens": metric(coords, ["layer", "head", "normalizer", "length"], 3),
-        "loss": metric(coords, ["normalizer", "length"], 2.5, unit="nats"),
-        "loss_change": metric(coords, ["normalizer", "length"], -0.5, unit="nats", change_of="loss"),
+        "loss": metric(coords, of_loss, 2.5, unit="nats"),
+        "loss_change": metric(coords, of_loss, -0.5, unit="nats", change_of="loss"),
+        "does_task": metric(coords, ["outcome"], 1, False),
+        "answer_right": metric(coords, ["normalizer", "outcome"], 0.5, False),
         "kl": metric(coords, ["normalizer", "length"], 0.125, unit="nats"),
     }
     return results("compare", coords, metrics)
@@ -208,18 +213,24 @@ def converge():
     return results("converge", coords, metrics)
 
 
+def with_parts(coords, dims, scale):
+    """A metric with intervals and p."""
+    parts = {part: metric(coords, dims, scale, False)["values"] for part in ("low", "high", "p")}
+    return {**metric(coords, dims, scale, False), **parts}
+
+
 def validation():
     coords = {
         "predictor": ["entropy", "flag_dispersed"],
         "intervention": ["uniform"],
         "text": ["a.txt", "b.txt"],
+        "outcome": ["text"],
     }
-    pairs = ["predictor", "intervention"]
+    pairs = ["predictor", "intervention", "outcome"]
     metrics = {
-        f"prediction_rank_correlation{end}": metric(coords, pairs, scale, False)
-        for end, scale in [("", 0.5), ("_low", 0.25), ("_high", 0.75), ("_p", 0.01)]
+        "rank_correlation": with_parts(coords, pairs, 0.5),
+        "predicts": metric(coords, pairs, 1, False),
     }
-    metrics["predicts"] = metric(coords, pairs, 1, False)
     return results("validate", coords, metrics)
 
 
@@ -230,18 +241,11 @@ def plan():
         "budget": ["0.5", "0.25"],
         "draw": [0, 1],
         "method": ["plan", "window", "random"],
+        "outcome": ["text", "replay"],
     }
-    metrics = {
-        name: metric(coords, ["method", "budget"], 0.125, False)
-        for name in [
-            "planned_change",
-            "planned_change_low",
-            "planned_change_high",
-            "planned_cache_share",
-            "plan_difference",
-            "plan_difference_p",
-        ]
-    }
+    of_methods = ["method", "budget", "outcome"]
+    metrics = {name: with_parts(coords, of_methods, 0.125) for name in ["planned_change", "plan_difference"]}
+    metrics["planned_cache_share"] = metric(coords, ["method", "budget"], 0.125, False)
     metrics["random_plans_p"] = metric(coords, ["budget"], 0.01, False)
     metrics["random_change"] = metric(coords, ["budget", "draw"], 0.25, False)
     return results("plan", coords, metrics)

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 
 #include "faults.hpp"
+#include "headgauge/cells.hpp"
 #include "headgauge/model.hpp"
 #include "headgauge/results.hpp"
 #include "test_data.hpp"
@@ -31,13 +33,23 @@ inline Index notices_with(const Results& results, const std::string& part) {
       results.notices, [&](const auto& notice) { return notice.find(part) != std::string::npos; });
 }
 
-// Every metric of `expected` has the same values in `found`, with its errors and rows.
+// Leaves only the first outcome, that of the text, of each metric.
+inline Results of_text(Results results) {
+  for (auto& [name, metric] : results.metrics) {
+    if (metric.has_dim(kOutcome)) metric = metric.take(kOutcome, std::array<Index, 1>{0});
+  }
+  return results;
+}
+
+// Every metric of `expected` has the same values in `found`, with all their parts.
 inline void expect_same_values(const Results& found, const Results& expected) {
   EXPECT_FALSE(expected.metrics.empty());
   for (const auto& [name, metric] : expected.metrics) {
     const LabelledArray& other = found.require_metric(name);
     EXPECT_TRUE(std::ranges::equal(other.values, metric.values, same)) << name;
-    EXPECT_TRUE(std::ranges::equal(other.standard_error, metric.standard_error, same)) << name;
+    for (const auto& [part, numbers, number] : kEstimateParts) {
+      EXPECT_TRUE(std::ranges::equal(other.*numbers, metric.*numbers, same)) << name << " " << part;
+    }
     EXPECT_EQ(other.rows, metric.rows) << name;
   }
 }

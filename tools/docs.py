@@ -44,6 +44,27 @@ def parameters(listed: list[dict[str, Any]]) -> str:
     return table(["name", "parameter", "default", "takes"], rows)
 
 
+PARTS = {"interval": "`low`, `high`", "test": "`p`"}
+
+
+def former_names() -> str:
+    """The names of schema 2 that are gone, and where their values are now."""
+    groups = [
+        json.loads(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "catalogue").glob("*.json"))
+    ]
+    rows = [
+        [
+            ", ".join(f"`{name}`" for name in metric["formerly"]),
+            f"`{metric['name']}`",
+            ", ".join(metric["dims"]),
+        ]
+        for group in groups
+        for metric in group["metrics"]
+        if "formerly" in metric
+    ]
+    return table(["before", "now", "dims"], rows)
+
+
 def metrics(command: str) -> str:
     """The metrics that a command writes, beside those of the commands that it begins with."""
     implied = {"row_mean": ["layer", "head", "length"], "row_longest": ["layer", "head"]}
@@ -61,6 +82,9 @@ def metrics(command: str) -> str:
             meaning = metric["meaning"].replace("|", "\\|")
             if "none" in metric:
                 meaning += f" {metric['none']} where there is none."
+            for part in ("interval", "test"):
+                if part in metric:
+                    meaning += f" {PARTS[part]}: {metric[part]}.".replace("|", "\\|")
             row = [f"`{metric['name']}`", ", ".join(dims) or "none", metric["unit"], meaning]
             rows.append([name, *row])
             name = ""
@@ -127,6 +151,7 @@ def tables(program: Path) -> dict[str, Callable[[], str]]:
     return {
         "normalizers": lambda: parameters(listed("list", "normalizers", "--json")),
         "patterns": lambda: parameters(listed("list", "patterns", "--json")),
+        "former_names": former_names,
         "metrics_of_scan": lambda: metrics("scan"),
         "metrics_of_compare": lambda: metrics("compare"),
         "metrics_of_converge": lambda: metrics("converge"),

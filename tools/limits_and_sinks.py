@@ -85,7 +85,7 @@ def numbers(results: dict, beyond: bool, windows: list[int]) -> dict:
         return values
 
     out: dict = {
-        "loss": metrics["loss"]["values"] if "loss" in metrics else None,
+        "loss": metrics["loss"]["values"][0] if "loss" in metrics else None,
         "lengths": coords["length"],
     }
     for figure, (name, over, only_beyond) in FIGURES.items():

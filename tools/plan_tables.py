@@ -17,11 +17,14 @@ def number(value: float | None, digits: int) -> str:
 
 def table(results: dict) -> str:
     coords, metrics = results["coords"], results["metrics"]
+    text = coords["outcome"].index("text")
 
-    def at(name: str, method: int, budget: int) -> float | None:
-        return metrics[name]["values"][method][budget]
+    def at(name: str, method: int, budget: int, part: str = "values") -> float | None:
+        cell = metrics[name][part][method][budget]
+        return cell[text] if "outcome" in metrics[name]["dims"] else cell
 
-    known = [v for row in metrics["planned_change"]["values"] for v in row if v is not None]
+    rows = metrics["planned_change"]["values"]
+    known = [cell[text] for row in rows for cell in row if cell[text] is not None]
     digits = 3 if max(map(abs, known)) > 0.1 else 4
     lines = ["| | " + " | ".join(coords["budget"]) + " |", "|---" * (1 + len(coords["budget"])) + "|"]
     for m, method in enumerate(coords["method"]):
@@ -31,8 +34,8 @@ def table(results: dict) -> str:
             if change is None:
                 cells.append("")
                 continue
-            low, high = (number(at(f"planned_change_{end}", m, b), digits) for end in ("low", "high"))
-            star = "*" if (at("plan_difference_p", m, b) or 1) <= 0.05 else ""
+            low, high = (number(at("planned_change", m, b, end), digits) for end in ("low", "high"))
+            star = "*" if (at("plan_difference", m, b, "p") or 1) <= 0.05 else ""
             share = 100 * at("planned_cache_share", m, b)
             cells.append(f"{number(change, digits)}{star} ({low} to {high}), {share:.0f} %")
         lines.append(f"| {method} | " + " | ".join(cells) + " |")

@@ -7,7 +7,7 @@
 `keep` runs the commands of this file for each model, and keeps what they print and write. The models `demo` and
 `stories260k` also run plan, validate and reproduce tokens. `compare` names every number, flag, sentence and
 verdict that both folders have and that differs, and counts what only the first has. It ends with status 1 if
-something differs.
+something differs. Results of schema 2 in BEFORE are compared with those of schema 3 that have other names (NOW).
 """
 
 from __future__ import annotations
@@ -92,7 +92,30 @@ PATTERNS = [
 ]
 PRINTS = ("inspect", "report", "diff", "series", "list")
 COMPARED = (".json", ".svg", ".jsonl")  # results.json has the numbers of heads.csv
-UNSTABLE = ("timings", "tool", "request")
+UNSTABLE = ("timings", "tool", "request", "schema")
+
+# Metrics of schema 2 that have another name in schema 3: the metric, its outcome and the part. Those with a
+# dim `task` have the outcomes of the tasks, all others that of the text; X_low, X_high and X_p are parts of X.
+NOW = {
+    "answer_loss": ("loss", "", "values"),
+    "answer_loss_change": ("loss_change", "", "values"),
+    "critical_p": ("critical_n", "", "p"),
+    "critical_ks_p": ("critical_ks_d", "", "p"),
+    "prediction_rank_correlation": ("rank_correlation", "text", "values"),
+    "prediction_rank_correlation_within": ("rank_correlation_within", "text", "values"),
+    "prediction_rank_correlation_by_text": ("rank_correlation_by_text", "", "values"),
+    "loss_change_replication": ("replication", "text", "values"),
+    "answer_rank_correlation": ("rank_correlation", "answers", "values"),
+    "answer_rank_correlation_within": ("rank_correlation_within", "answers", "values"),
+    "answer_rank_correlation_by_cases": ("rank_correlation_by_cases", "", "values"),
+    "answer_change_replication": ("replication", "answers", "values"),
+    "predicts_answers": ("predicts", "answers", "values"),
+    "planned_replay_change": ("planned_change", "replay", "values"),
+    "planned_answer_change": ("planned_change", "", "values"),
+    "plan_replay_difference": ("plan_difference", "replay", "values"),
+}
+COMPARISONS = ("run", "normalizer", "pattern")
+PARTS = ("values", "stderr", "degrees_of_freedom", "rows")
 
 
 def runs_of(model: str, known: dict[str, list[str]]) -> Iterator[tuple[str, str]]:
@@ -147,12 +170,94 @@ def leaves(value: object, place: str = "") -> Iterator[tuple[str, object]]:
             yield from leaves(inner, f"{place}.{key}" if place else key)
     elif isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
         for index, item in enumerate(value):
-            own = " ".join(
-                str(item[key]) for key in ("name", "text", "layer", "head", "length") if key in item
-            )
+            keys = ("metric", "cell") if "metric" in item else ("name", "text", "layer", "head", "length")
+            own = " ".join(str(item[key]) for key in keys if key in item)
+            own += "".join(f" {item['labels'].get(dim, '')}" for dim in COMPARISONS if "labels" in item)
             yield from leaves({k: v for k, v in item.items()}, f"{place}[{own or index}]")
     else:
         yield place, json.dumps(value)
+
+
+class Renamed:
+    """Results of schema 2 and of schema 3, brought to the same names."""
+
+    def __init__(self, old: dict, new: dict) -> None:
+        self.old, self.new = old, new
+        self.outcomes = new["coords"].get("outcome", [])
+        self.first_task = len(self.outcomes) - len(old["coords"].get("task", []))
+
+    def stands(self, name: str) -> tuple[str, str, str]:
+        base, _, part = name.rpartition("_")
+        if name in NOW or part not in ("low", "high", "p") or base not in self.old["metrics"]:
+            return NOW.get(name, (name, "text", "values"))
+        return *self.stands(base)[:2], part
+
+    def index(self, name: str, labels: dict[str, int]) -> dict[str, int]:
+        """Adds the outcome, and the last length, to an index along dims of schema 2."""
+        outcome = self.stands(name)[1]
+        at = labels["task"] + self.first_task if "task" in labels else None
+        if at is None and outcome in self.outcomes:
+            at = self.outcomes.index(outcome)
+        last = len(self.new["coords"].get("length", [])) - 1
+        return {"length": last} | ({} if at is None else {"outcome": at}) | labels
+
+    def cells(self, name: str, nested: object, dims: list[str], labels: dict[str, int]) -> object:
+        """The cells of schema 3 in the nested lists of schema 2."""
+        if len(labels) < len(self.old["metrics"][name]["dims"]):
+            dim = self.old["metrics"][name]["dims"][len(labels)]
+            size = range(len(self.old["coords"][dim]))
+            return [self.cells(name, nested, dims, labels | {dim: k}) for k in size]
+        at = self.index(name, labels)
+        for dim in dims:
+            nested = nested[at[dim]]  # type: ignore[index]
+        return nested
+
+    def coords(self) -> dict:
+        coords = self.new["coords"]
+        return coords | ({"task": self.outcomes[self.first_task :]} if "task" in self.old["coords"] else {})
+
+    def metrics(self) -> dict:
+        """Those of the new results, under the old names."""
+        found = {}
+        for name, metric in self.old["metrics"].items():
+            base, _, own = self.stands(name)
+            if base not in self.new["metrics"]:
+                continue
+            now = self.new["metrics"][base]
+            dims = ["task" if dim == "outcome" and "task" in metric["dims"] else dim for dim in now["dims"]]
+            found[name] = {key: value for key, value in now.items() if key not in PARTS}
+            found[name]["dims"] = [d for d in dims if d in metric["dims"] or d not in ("outcome", "length")]
+            if own == "p":
+                del found[name]["unit"]
+            if "change_of" in metric and self.stands(metric["change_of"])[0] == now.get("change_of"):
+                found[name]["change_of"] = metric["change_of"]
+            for part in metric.keys() & set(PARTS):
+                of_now = own if part == "values" else part
+                if of_now in now:
+                    found[name][part] = self.cells(name, now[of_now], now["dims"], {})
+        return found
+
+    def source(self, item: object) -> object:
+        """Facts and changes of the old results, under the new names."""
+        if isinstance(item, list):
+            return [self.source(each) for each in item]
+        if not isinstance(item, dict):
+            return item
+        key = "metric" if "metric" in item else "name"
+        metric, cell = self.old["metrics"].get(item.get(key)), item.get("cell", [])
+        dims = [] if metric is None else metric["dims"]
+        if key == "metric":
+            dims = [dim for dim in dims if dim not in COMPARISONS]
+        is_source = key == "metric" or item.get("kind") in ("cell", "standard_error")
+        if metric is None or not is_source or len(dims) != len(cell):
+            return {k: self.source(v) for k, v in item.items()}
+        base, _, part = self.stands(item[key])
+        if key == "metric" and part != "values":
+            return item  # the change of a p, which is none now
+        at = self.index(item[key], dict(zip(dims, cell, strict=True)))
+        now = [at[dim] for dim in self.new["metrics"].get(base, {"dims": []})["dims"] if dim in at]
+        moved = {"kind": part} if part != "values" else {}
+        return item | {key: base} | moved | ({"cell": now} if now else {})
 
 
 def differences(before: Path, after: Path, roots: tuple[Path, Path]) -> tuple[list[str], int]:
@@ -163,6 +268,10 @@ def differences(before: Path, after: Path, roots: tuple[Path, Path]) -> tuple[li
     ]
     if before.suffix == ".json":
         old, new = (json.loads(text) for text in texts)
+        if old.get("schema") == "headgauge.results/2" and new.get("schema") == "headgauge.results/3":
+            renamed = Renamed(old, new)
+            new = new | {"metrics": renamed.metrics(), "coords": renamed.coords()}
+            old = {k: v if k == "metrics" else renamed.source(v) for k, v in old.items()}
         old, new = (dict(leaves({k: v for k, v in x.items() if k not in UNSTABLE})) for x in (old, new))
         both = [place for place in old if place in new]
         changed = [place for place in both if old[place] != new[place]]

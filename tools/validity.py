@@ -41,11 +41,13 @@ def number(value: float | None) -> str:
 def table(name: str, results: dict) -> str:
     coords, metrics = results["coords"], results["metrics"]
     interventions, predictors = coords["intervention"], coords["predictor"]
+    outcomes = coords["outcome"]
 
     def values(metric: str) -> list[float | None]:
-        return flat(metrics[f"{metric}"]["values"])
+        """Those of the loss of text; the outcome is the last dim."""
+        return flat(metrics[metric]["values"])[outcomes.index("text") :: len(outcomes)]
 
-    rho = values("prediction_rank_correlation")
+    rho = values("rank_correlation")
     predicts = values("predicts")
 
     def cell(predictor: int, intervention: int) -> str:
@@ -73,7 +75,7 @@ def table(name: str, results: dict) -> str:
             lines.append(row(f"`{predictor}`", cells))
     own = [predictors.index(f"output_change under {label}") for label in interventions]
     lines.append(row("its own `output_change`", [cell(at, k) for k, at in enumerate(own)]))
-    agree = values("loss_change_replication")
+    agree = values("replication")
     lines.append(row("two texts agree by", [number(value) for value in agree]))
     return "\n".join(lines)
 

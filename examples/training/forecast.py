@@ -76,7 +76,7 @@ def forecast(run: Run, folder: Path, cases: int = CASES, rules: tuple[str, ...] 
             model, tasks=[path], cases=10**6, normalizer=list(changed.values()), measures=["weights"],
             lengths=[data.length * times - 1], queries=16, threads=1,
         )  # fmt: skip
-        loss = results["answer_loss_change"].values.mean(axis=1)
+        loss = results["loss_change"].values[..., -1].mean(axis=1)
         right = results["answer_right"].values.mean(axis=1)
         entropy = results["entropy_normalized"]
         of_rules = np.moveaxis(entropy.values, entropy.dims.index("normalizer"), 0)

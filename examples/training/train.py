@@ -212,10 +212,9 @@ def formed(folder: Path, steps: list[int]) -> dict[str, Any]:
     series = headgauge.series(scans, steps=steps, metrics=list(LOOKED_AT))
     found: dict[str, Any] = {}
     for place, metric in enumerate(series.coords["series_metric"]):
-        found[str(metric)] = {
-            what: rounded(series[f"series_{what}"].values[..., place].tolist())
-            for what in ("change", "change_p", "half_step")
-        }
+        change, half = series["series_change"], series["series_half_step"]
+        of_heads = {"change": change.values, "change_p": change.p, "half_step": half.values}
+        found[str(metric)] = {what: rounded(values[..., place].tolist()) for what, values in of_heads.items()}
     return found
 
 

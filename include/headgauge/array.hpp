@@ -3,6 +3,8 @@
 // strides.
 #pragma once
 
+#include <array>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -61,12 +63,18 @@ struct SharedPlace {
 // covers the rows since the label before it, and is shared only if both labels are shared.
 std::vector<SharedPlace> shared_places(const Dimension& first, const Dimension& second);
 
-// A mean over rows.
+// A value, what is known of its error, and the test of it. The catalogue says what the interval and
+// the test of a metric are.
 struct Estimate {
   double value = kUndefined;
   double standard_error = kUndefined;
-  std::int64_t rows = 0;
+  std::int64_t rows = 0;                   // that the value is a mean over
   double degrees_of_freedom = kUndefined;  // of the standard error: K - 1 for K batches
+  double low = kUndefined;                 // the ends of the 95 % interval
+  double high = kUndefined;
+  double p = kUndefined;
+
+  bool has_interval() const { return !std::isnan(low) && !std::isnan(high); }
 };
 
 // Values over the product of the dims, row-major in their order. An undefined cell is NaN.
@@ -79,11 +87,9 @@ class LabelledArray {
   bool identifier = false;     // true if values number something, for example heads
   std::string change_of;       // the metric whose change this array holds; empty for all others
   std::vector<double> values;
-  std::vector<double> standard_error;  // as many as `values`, or empty
-  // Degrees of freedom of the standard errors: as many as `values`, or empty; undefined where they
-  // are not known.
-  std::vector<double> degrees_of_freedom;
-  std::vector<std::int64_t> rows;  // as many as `values`, or empty
+  // The parts of Estimate: each has as many numbers as `values`, or none.
+  std::vector<double> standard_error, degrees_of_freedom, low, high, p;
+  std::vector<std::int64_t> rows;
 
   const std::vector<Dimension>& dims() const { return dims_; }
   std::vector<std::string> dim_names() const;
@@ -96,9 +102,11 @@ class LabelledArray {
   // Throws UsageError if there is no such dim.
   const Dimension& dim(std::string_view name) const;
 
-  // Adds standard errors and their degrees of freedom, all undefined, or numbers of rows, all 0, to
-  // an array that has none.
+  // Add to an array that has none: standard errors with their degrees of freedom, intervals and p,
+  // all undefined, or numbers of rows, all 0.
   LabelledArray& with_standard_errors();
+  LabelledArray& with_intervals();
+  LabelledArray& with_p();
   LabelledArray& with_rows();
 
   // Computes the place of a cell in `values` from an index along every dim; throws UsageError if
@@ -110,7 +118,7 @@ class LabelledArray {
   Estimate at(std::initializer_list<Index> cell) const { return at(as_span(cell)); }
   // Returns the cell at an offset as each() gives it.
   Estimate at_offset(std::size_t offset) const;
-  // Sets the value, and the standard error and the number of rows if the array has them.
+  // Sets the value, and those parts of the estimate that the array has.
   void set(std::span<const Index> cell, const Estimate& estimate);
   // Sets the cells along the last dim; `outer` is the cell along the others.
   void set_along(std::span<const Index> outer, std::span<const Estimate> estimates);
@@ -136,11 +144,12 @@ class LabelledArray {
   // Returns the same cells with the dims in another order; `order` names each dim once.
   LabelledArray transposed(std::span<const std::string> order) const;
   LabelledArray renamed(std::string_view from, std::string to) const;
-  // Applies `f` to every value except the one that means "none was found", and drops standard
-  // errors and numbers of rows.
+  // Applies `f` to every value except the one that means "none was found", and drops all other
+  // parts.
   LabelledArray map(const std::function<double(double)>& f) const;
   // Writes `slice`, whose dims are the other dims in the same order and of the same sizes, at one
-  // place of a dim. Parts that only one of the two has (standard errors, rows) stay unchanged.
+  // place of a dim. Standard errors and rows that only one of the two has stay unchanged; other
+  // parts that the slice lacks become undefined.
   void put(std::string_view dim, Index place, const LabelledArray& slice);
   // Copies every cell of `from` to the cell with the same labels, and skips cells whose labels are
   // not here. Both arrays have dims of the same names in the same order.
@@ -171,8 +180,23 @@ class LabelledArray {
   std::vector<Index> strides_;
 };
 
-// Makes an array of these dims, all cells undefined, with the unit, the meaning and the parts
-// (standard errors, rows) of another.
+// A part of the estimates of an array, and its name in files.
+struct EstimatePart {
+  const char* name;
+  std::vector<double> LabelledArray::*numbers;
+  double Estimate::*number;
+};
+// All but the value and the number of rows.
+inline constexpr std::array<EstimatePart, 5> kEstimateParts = {{
+    {"stderr", &LabelledArray::standard_error, &Estimate::standard_error},
+    {"degrees_of_freedom", &LabelledArray::degrees_of_freedom, &Estimate::degrees_of_freedom},
+    {"low", &LabelledArray::low, &Estimate::low},
+    {"high", &LabelledArray::high, &Estimate::high},
+    {"p", &LabelledArray::p, &Estimate::p},
+}};
+
+// Makes an array of these dims, all cells undefined, with the unit, the meaning and the parts of
+// another.
 LabelledArray undefined_like(const LabelledArray& other, std::vector<Dimension> dims);
 
 // Subtracts `before` from `after` and computes the standard errors for two independent means. A

@@ -82,9 +82,10 @@ struct MetricInfo {
   std::string command = {};  // the command that writes it: scan, compare, converge ...
   // The metric that this one is a fraction of; may be empty. Undefined if that metric found none.
   std::string fraction_of = {};
-  // The metric whose confidence interval this one is an end of; may be empty. An interval end is
-  // neither compared nor used as a predictor.
-  std::string interval_of = {};
+  // Its names in results of schema 2 (docs/formats.md, "Names").
+  std::vector<std::string> formerly = {};
+  // The level and the kind of its interval, and what its p tests; empty for a metric without.
+  std::string interval = {}, test = {};
   // True for a null, a bound or a test statistic, which is only useful together with another
   // metric. The report shows it under "more".
   bool aside = false;
@@ -136,6 +137,10 @@ const std::vector<std::string>& measure_groups();
 // find_metric_info() returns null and metric_info() throws std::logic_error.
 const MetricInfo* find_metric_info(std::string_view name);
 const MetricInfo& metric_info(std::string_view name);
+
+// Returns what a metric of schema 2 is called now, "; it is now ...", or else the metric of `names`
+// that is most like the name, "; did you mean ...?"; empty if there is none.
+std::string metric_hint(std::string_view name, const std::vector<std::string>& names);
 
 // Finds the experiment that a metric belongs to, by the metric's name ("gaussian_error_mean"); null
 // for other metrics.

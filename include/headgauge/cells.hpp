@@ -15,22 +15,39 @@
 namespace headgauge {
 
 // A defined cell of a metric.
-struct MetricCell {
-  std::string metric;
-  std::vector<Index> index;  // along the metric's dims
-  double value = kUndefined;
-  double standard_error = kUndefined;
-  double degrees_of_freedom = kUndefined;
-  bool is_none = false;  // the value means "none was found"
+struct MetricCell : Estimate {
+  std::string metric = {};
+  std::vector<Index> index = {};  // along the metric's dims
+  bool is_none = false;           // the value means "none was found"
 };
 
 // A dim and the index to take along it.
 using Pick = std::pair<std::string_view, Index>;
 
-// Finds the cell at these picks. Takes the last "length" if none is picked. Returns nothing if the
-// metric does not exist, one of its dims is not picked, or the cell is undefined.
+// The dim that says what a number was measured on, and its labels that name no task.
+inline constexpr const char* kOutcome = "outcome";
+inline constexpr const char* kText = "text";
+inline constexpr const char* kReplay = "replay";
+inline constexpr const char* kAnswers = "answers";  // of all tasks together
+
+// Returns the labels of the coordinate outcome; none without it.
+std::vector<std::string> outcomes_of(const Results& results);
+
+// Lists the places of the outcomes that are tasks with answers. A task may have any name.
+std::vector<Index> tasks_of(const Results& results);
+
+// Returns the place of the replay of texts among the outcomes, unless that label is a task.
+std::optional<Index> replay_of(const Results& results);
+
+// Finds the cell at these picks. Takes the last "length" and the outcome "text" if none is picked.
+// Returns nothing if the metric does not exist, one of its dims is not picked, or the cell is
+// undefined.
 std::optional<MetricCell> find_cell(const Results& results, std::string_view metric,
-                                    std::initializer_list<Pick> picks);
+                                    std::span<const Pick> picks);
+inline std::optional<MetricCell> find_cell(const Results& results, std::string_view metric,
+                                           std::initializer_list<Pick> picks) {
+  return find_cell(results, metric, std::span(picks.begin(), picks.size()));
+}
 
 // Does the same as find_cell(), but throws UsageError if there is no cell.
 MetricCell require_cell(const Results& results, std::string_view metric,

@@ -46,3 +46,4 @@
 #include "headgauge/texts.hpp"
 #include "headgauge/tokenize.hpp"
 #include "headgauge/validate.hpp"
+#include "headgauge/view.hpp"

@@ -59,6 +59,9 @@ struct FactSource {
   enum class Kind {
     cell,            // a cell of the metric `name`
     standard_error,  // the standard error of that cell
+    low,             // the ends of its 95 % interval
+    high,
+    p,               // the p of its test
     coordinate,      // label cell[0] of the coordinate `name`
     setting,         // the setting `name`
     flags,           // the number of flags with this name
@@ -233,7 +236,7 @@ class HeadSelection {
   std::vector<std::vector<bool>> chosen_;  // empty: all
 };
 
-// Write and read the JSON of results.json, schema "headgauge.results/2" (docs/formats.md). An
+// Write and read the JSON of results.json, schema "headgauge.results/3" (docs/formats.md). An
 // infinite value is written as undefined. Reading ignores unknown keys. It throws BadInputError if
 // the content is not a results file and UnsupportedError for a later schema; `where` names the file
 // in messages.
@@ -255,8 +258,18 @@ Results read_results(const std::string& path);
 // over layer, head and step. Throws what parse_results() throws.
 Results parse_monitor(std::string_view text, const std::string& where);
 
-// Write heads.csv: one row per layer, head and length, one column per metric with exactly these
-// dims. An undefined cell is empty.
+// The metrics of heads as a table, which heads.csv and the Python package have: a row for each cell
+// along `rows`, columns for each metric of these dims and for its parts (NAME_stderr, NAME_low,
+// NAME_high, NAME_p). A metric without length stands at the longest; of the outcomes, that of text.
+struct HeadsTable {
+  std::vector<std::string> row_names;  // layer, head, ..., length or step
+  std::vector<Dimension> rows = {};    // fewer than names if a coordinate is missing
+  std::vector<std::pair<std::string, std::vector<double>>> columns = {};
+  std::vector<std::string> left_out = {};  // metrics of other dims
+};
+HeadsTable heads_table(const Results& results);
+
+// Write it as heads.csv. An undefined cell is empty.
 std::string heads_csv_text(const Results& results);
 void write_heads_csv(const Results& results, const std::string& path);
 

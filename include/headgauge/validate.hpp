@@ -49,23 +49,22 @@ struct ValidateInput {
 // changed. With texts, the results have dims layer, head, intervention, text and predictor:
 //   validated_loss_change (layer, head, intervention, text), in nats, with standard errors;
 //   predictor_value (layer, head, predictor, text);
-//   prediction_rank_correlation (predictor, intervention): Spearman's correlation over the heads
+//   rank_correlation (predictor, intervention, outcome): Spearman's correlation over the heads
 //     between the predictor on one text and the change of the loss on the others, averaged over
-//     the texts; with _low and _high (95 % interval, resampled heads), _within (its part within
-//     the layers) and _p (of that part, the heads of each layer permuted, two-sided, adjusted by
-//     Benjamini and Hochberg over all pairs);
-//   prediction_rank_correlation_by_text (predictor, intervention, text);
-//   predicts (predictor, intervention): 1 if the adjusted p-value is at most `level` and the
+//     the texts; its interval is 95 % over resampled heads, its p that of rank_correlation_within
+//     (the part within the layers): the heads of each layer permuted, two-sided, adjusted by
+//     Benjamini and Hochberg over all pairs;
+//   rank_correlation_by_text (predictor, intervention, text);
+//   predicts (predictor, intervention, outcome): 1 if the adjusted p-value is at most `level` and
+//   the
 //     correlation has the same sign on every text and within the layers, else 0;
 //   loss_rises, loss_falls (intervention): the number of cases (a head on a text) with a
 //     significant rise or fall of the loss (Student's t, false discovery rate `level` over the
 //     cases of the intervention);
-//   loss_change_replication (intervention): the mean rank correlation of two texts' changes;
+//   replication (intervention, outcome): the mean rank correlation of two texts' changes;
 //   queries_losing_keys (layer, head, intervention), of patterns: the mean over the texts.
-// Groups of cases add the dim cases and the same for the loss of answers, with the groups in place
-// of the texts:
-//   validated_answer_change (layer, head, intervention, cases), answer_rank_correlation and its
-//     ends, part within the layers, p and terms, predicts_answers, answer_change_replication;
+// Groups of cases add the outcome `answers` to these, with the groups in place of the texts, and:
+//   validated_answer_change (layer, head, intervention, cases), rank_correlation_by_cases;
 //   retrieval_head (layer, head, intervention): 1 if the head is shown to lose answers;
 //   found_answer_change, other_answer_change (intervention, cases): what the heads lose in a group
 //     that were found on the other groups, and what the other heads lose.
@@ -77,10 +76,8 @@ struct ValidateInput {
 Results validate(const ValidateInput& input, const ValidateOptions& options,
                  Progress* progress = nullptr, std::stop_token stop = {});
 
-// Returns whether the metric `predicts` is 1 for a predictor and an intervention.
-bool predicts(const Results& results, Index predictor, Index intervention);
-// The same of predicts_answers.
-bool predicts_answers(const Results& results, Index predictor, Index intervention);
+// Returns whether the metric `predicts` is 1 for a predictor, an intervention and an outcome.
+bool predicts(const Results& results, Index predictor, Index intervention, Index outcome);
 
 // Returns the share of the queries of the texts, or of the cases, that lose keys under a pattern, a
 // mean over the heads; nothing for a normalizer, and of cases if the heads were measured on texts.

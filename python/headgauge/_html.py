@@ -1,9 +1,10 @@
-"""Results in a notebook: the summary, the flags and a map of the heads, without a script."""
+"""Results in a notebook: the summary, the tables of the view, the flags and a map of the heads, without a script."""
 
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 MAPPED: tuple[MetricName, ...] = ("entropy", "loss_change")
 SHOWN_HEADS = 24  # heads shown per flag
+SHOWN_ROWS = 30  # rows shown of a table
 
 
 def page(results: Results) -> str:
@@ -21,12 +23,35 @@ def page(results: Results) -> str:
     lines = results.summary().splitlines()
     if lines:
         parts.append("<ul>" + "".join(f"<li>{html.escape(line)}</li>" for line in lines) + "</ul>")
+    parts += [_table(table) for table in json.loads(results._core.tables())]
     mapped = _mapped(results)
     if mapped is not None:
         parts.append(_map(results, mapped))
     parts.append(_flags(results))
     parts += [f"<p><i>{html.escape(notice)}</i></p>" for notice in results.notices]
     return "<div>" + "".join(parts) + "</div>"
+
+
+def _table(table: dict[str, Any]) -> str:
+    """A table of the view; what a test shows is bold and has a star."""
+    columns = table["columns"]
+    head = "".join(
+        f"<th>{html.escape(column['title'])}<br><small>{html.escape(column['unit'])}</small></th>"
+        for column in columns
+    )
+    rows = ""
+    for row in table["rows"][:SHOWN_ROWS]:
+        rows += "<tr>"
+        for column, (text, _, mark) in zip(columns, row, strict=True):
+            shown = html.escape(text)
+            shown = f"<b>{shown}*</b>" if mark == "strong" else shown
+            rows += f'<td style="text-align:{"right" if column["number"] else "left"}">{shown}</td>'
+        rows += "</tr>"
+    more = len(table["rows"]) + table["left_out"] - min(SHOWN_ROWS, len(table["rows"]))
+    notes = [*([f"and {more} more rows"] if more else []), *table["notes"]]
+    return f"<table><caption>{html.escape(table['title'])}</caption><tr>{head}</tr>{rows}</table>" + "".join(
+        f"<p><small>{html.escape(note)}</small></p>" for note in notes
+    )
 
 
 def _flags(results: Results) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from headgauge._metric_names import MetricName
 from headgauge._options import pairs
 from headgauge.errors import UsageError, imported
+from headgauge.results import label_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +47,7 @@ class Plot:
             **options,
         )
         for axis, dim in ((ax.xaxis, across), (ax.yaxis, down)):
-            labels = [] if dim is None else [_text(label) for label in self._results.coords[dim]]
+            labels = [] if dim is None else [label_text(label) for label in self._results.coords[dim]]
             axis.set_ticks(range(len(labels)), labels)
             axis.set_label_text(dim or "")
         ax.set_title(metric.title + where)
@@ -84,7 +85,7 @@ class Plot:
                 mean, spread = np.nanmean(of_heads, axis=0), np.nanstd(of_heads, axis=0)
             _line(ax, lengths, mean, spread / np.sqrt(count), "all heads", options)
         for layer, head in pairs(heads or ()):
-            cell = (self._place("layer", layer), self._place("head", head))
+            cell = (metric._place("layer", layer), metric._place("head", head))
             errors = None
             if metric.stderr is not None:
                 errors = self._pick(metric, kept, picked, metric.stderr)[0][cell]
@@ -110,32 +111,28 @@ class Plot:
             picked[dim] = options.pop(dim)
         return picked
 
-    def _place(self, dim: str, label: Any) -> int:
-        labels: list[float | str] = list(self._results.coords[dim])
-        if label not in labels:
-            raise UsageError(f"{dim}: expected one of {', '.join(map(_text, labels))}, found {label}")
-        return labels.index(label)
-
     def _pick(
         self, metric: Metric, kept: list[str], picked: dict[str, Any], values: Any = None
     ) -> tuple[Any, str]:
         """Returns the values over the dims `kept`, and a text with the labels used for the others:
-        the picked ones, else the last."""
+        the picked ones, else those of default_label()."""
         index: list[Any] = []
         texts = []
         for dim in metric.dims:
             if dim in kept:
                 index.append(slice(None))
                 continue
-            place = self._place(dim, picked[dim]) if dim in picked else -1
-            index.append(place)
-            texts.append(f"{dim} {_text(self._results.coords[dim][place])}")
+            label = picked[dim] if dim in picked else default_label(metric, dim)
+            index.append(metric._place(dim, label))
+            texts.append(f"{dim} {label_text(label)}")
         where = f" at {', '.join(texts)}" if texts else ""
         return (metric.values if values is None else values)[tuple(index)], where
 
 
-def _text(label: float | str) -> str:
-    return label if isinstance(label, str) else f"{label:.15g}"
+def default_label(metric: Metric, dim: str) -> float | str:
+    """The label that stands for a dim that is not named: the last, such as the longest length; of outcomes the text."""
+    labels = metric.coords[dim]
+    return "text" if dim == "outcome" and "text" in labels else labels[-1]
 
 
 def _axes(ax: Axes | None) -> Axes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
+import dataclasses
 import functools
 import json
 import os
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from headgauge import _core
 from headgauge._metric_names import MetricName
 from headgauge._texts import checked_path, flag
-from headgauge.errors import UnsupportedError, imported
+from headgauge.errors import UnsupportedError, UsageError, imported
 
 if TYPE_CHECKING:
     import pandas
@@ -30,9 +30,16 @@ Doubles = npt.NDArray[np.float64]
 
 # Coords that tell something of each label of another, and are no dims.
 OF_OTHERS = {"kv_head": "head", "layer_type": "layer", "window": "layer"}
-# The columns that tell the rows of heads.csv apart, and those along which a metric may lack values.
-OF_ROWS = ("layer", "head", "run", "normalizer", "pattern", "budget", "step", "length")
-IN_LAST_ROW = ("run", "length")
+# What stands beside a value: field of Metric, and its name in words.
+PARTS = {
+    "stderr": "standard error of",
+    "degrees_of_freedom": "degrees of freedom of the standard error of",
+    "low": "lower end of the 95 % interval of",
+    "high": "upper end of the 95 % interval of",
+    "p": "p of the test of",
+    "rows": "rows behind",
+}
+SHOWN = {part: words for part, words in PARTS.items() if part != "degrees_of_freedom"}
 
 
 @functools.cache
@@ -43,17 +50,24 @@ def catalogue() -> dict[str, dict[str, Any]]:
 
 @dataclass(frozen=True, eq=False)
 class Metric:
-    """A metric: values over named dims, with standard errors and numbers of rows where it has them.
+    """A metric: values over named dims, with their standard errors, 95 % intervals, p and numbers of rows where it
+    has them.
 
-    The arrays are views of the results, and must not be written. An undefined cell is NaN.
+    The arrays are views of the results, and must not be written. An undefined cell is NaN. float(metric) is the
+    value of a metric without dims.
     """
 
     name: str
     dims: tuple[str, ...]
+    coords: dict[str, list[float] | list[str]]
+    """The labels along each dim."""
     unit: str
     values: Doubles
     stderr: Doubles | None
     degrees_of_freedom: Doubles | None
+    low: Doubles | None
+    high: Doubles | None
+    p: Doubles | None
     rows: npt.NDArray[np.int64] | None
     none: float | None
     """The value that says that none was found, such as -1."""
@@ -70,9 +84,39 @@ class Metric:
     def meaning(self) -> str:
         return str(catalogue().get(self.name, {}).get("meaning", ""))
 
+    def sel(self, **labels: float | str) -> Metric:
+        """The cells at one label of some dims, without these dims: sel(outcome="passkey", length=512). Raises
+        UsageError for another dim or label."""
+        places = {dim: self._place(dim, label) for dim, label in labels.items()}
+        cut = tuple(places.get(dim, slice(None)) for dim in self.dims)
+        numbers = {part: getattr(self, part) for part in ("values", *PARTS)}
+        left = tuple(dim for dim in self.dims if dim not in places)
+        fields: dict[str, Any] = {
+            part: None if found is None else np.asarray(found[cut]) for part, found in numbers.items()
+        }
+        fields |= {"dims": left, "coords": {dim: self.coords[dim] for dim in left}}
+        return dataclasses.replace(self, **fields)
+
+    def _place(self, dim: str, label: float | str) -> int:
+        if dim not in self.dims:
+            raise UsageError(
+                f"{self.name}: expected labels of {', '.join(self.dims) or 'no dim'}, found one of {dim}"
+            )
+        labels: list[float | str] = list(self.coords[dim])
+        if label not in labels:
+            raise UsageError(f"{dim}: expected one of {', '.join(map(label_text, labels))}, found {label}")
+        return labels.index(label)
+
+    def __float__(self) -> float:
+        return float(self.values)
+
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         """The values: numpy.asarray(metric)."""
         return np.array(self.values, dtype=dtype, copy=copy)  # type: ignore[arg-type,unused-ignore]
+
+
+def label_text(label: float | str) -> str:
+    return label if isinstance(label, str) else f"{label:.15g}"
 
 
 class Metrics(Mapping[str, Metric]):
@@ -81,13 +125,14 @@ class Metrics(Mapping[str, Metric]):
     def __init__(self, core: _core.Results) -> None:
         self._core = core
         self._names = core.names()
+        self._coords = core.coords()
 
     def __getitem__(self, name: MetricName | str) -> Metric:
         if name not in self._names:
-            near = difflib.get_close_matches(str(name), self._names, 3)
-            raise KeyError(f"no metric {name}" + (f"; near it are {', '.join(near)}" if near else ""))
+            raise KeyError(f"no metric {name}{_core.metric_hint(str(name), self._names)}")
         fields = self._core.metric(name)
         fields["dims"] = tuple(fields["dims"])
+        fields["coords"] = {dim: self._coords[dim] for dim in fields["dims"]}
         if fields["rows"] is not None:  # of 64 bits under another name, which zarr does not know
             fields["rows"] = fields["rows"].view(np.int64)
         return Metric(name, **fields)
@@ -193,7 +238,7 @@ class Results:
 
     def to_xarray(self) -> xarray.Dataset:
         """A Dataset with a variable for each metric (attrs: unit, long_name, description) and, where
-        it has them, NAME_stderr and NAME_rows. A coordinate for each dim. Needs xarray."""
+        it has them, NAME_stderr, NAME_low, NAME_high, NAME_p and NAME_rows. A coordinate for each dim. Needs xarray."""
         xarray = imported("xarray", "plot")
         variables: dict[str, Any] = {}
         for name, metric in self.metrics.items():
@@ -201,12 +246,12 @@ class Results:
             if metric.none is not None:
                 attrs["none"] = str(metric.none)
             variables[name] = (metric.dims, metric.values, attrs)
-            if metric.stderr is not None:
-                of = {"units": metric.unit, "long_name": f"standard error of {name}"}
-                variables[f"{name}_stderr"] = (metric.dims, metric.stderr, of)
-            if metric.rows is not None:
-                of = {"units": "1", "long_name": f"rows behind {name}"}
-                variables[f"{name}_rows"] = (metric.dims, metric.rows, of)
+            for part, words in SHOWN.items():
+                numbers = getattr(metric, part)
+                if numbers is not None:
+                    unit = "1" if part in ("p", "rows") else metric.unit
+                    of = {"units": unit, "long_name": f"{words} {name}"}
+                    variables[f"{name}_{part}"] = (metric.dims, numbers, of)
         attrs = {
             "command": self.command,
             "settings": json.dumps(self.document["settings"]),
@@ -221,13 +266,13 @@ class Results:
         return xarray.Dataset(variables, coords=coords, attrs=attrs)
 
     def to_dataframe(self, *, long: bool | None = None) -> pandas.DataFrame:
-        """What heads.csv has (docs/formats.md), and standard errors as NAME_stderr: a row for each
-        layer, head and length or step, and each run, normalizer, pattern or plan where there are any. A metric
-        without the dim length stands at the longest. Metrics of other dims have no column there: a warning
-        counts them, unless long=False says that they are not wanted.
+        """What heads.csv has (docs/formats.md): a row for each layer, head and length or step, and each run,
+        normalizer, pattern or plan where there are any. A metric without the dim length stands at the longest, and
+        one with outcomes has that of text. Metrics of other dims have no column there: a warning counts them,
+        unless long=False says that they are not wanted.
 
         long=True: every value of every metric is a row: columns metric, a column for each dim (empty where the
-        metric lacks it), value, stderr, rows. Needs pandas."""
+        metric lacks it), value, stderr, low, high, p, rows. Needs pandas."""
         if long:
             return self._long()
         pandas = imported("pandas", "plot")
@@ -235,24 +280,19 @@ class Results:
             raise UnsupportedError(
                 f"results of {self.command} have no heads; use to_dataframe(long=True) or to_xarray()"
             )
-        dims = tuple(dim for dim in OF_ROWS if dim in self.coords)
-        index = pandas.MultiIndex.from_product([_labels(self.coords[dim]) for dim in dims], names=dims)
-        columns: dict[str, Any] = {}
-        left_out = []
-        for name, metric in self.metrics.items():
-            if metric.dims != tuple(d for d in dims if d in metric.dims or d not in IN_LAST_ROW):
-                left_out.append(name)
-                continue
-            columns[name] = self._in_rows(metric.values, metric.dims, dims)
-            if metric.stderr is not None:
-                columns[f"{name}_stderr"] = self._in_rows(metric.stderr, metric.dims, dims)
+        table = self._core.table()
+        dims, left_out = table["rows"], table["left_out"]
+        index = pandas.MultiIndex.from_product(
+            [_labels(self.coords[dim]) for dim in dims if dim in self.coords],
+            names=[dim for dim in dims if dim in self.coords],
+        )
         if left_out and long is None:
             warnings.warn(
                 f"{len(left_out)} of {len(self.metrics)} metrics have other dims and are not in this table "
                 f"({', '.join(left_out[:3])}, ...); to_dataframe(long=True) has them, long=False says nothing",
                 stacklevel=2,
             )
-        return pandas.DataFrame(columns, index=index)
+        return pandas.DataFrame(table["columns"], index=index)
 
     def _long(self) -> pandas.DataFrame:
         pandas = imported("pandas", "plot")
@@ -267,22 +307,13 @@ class Results:
                 known = labels[places[metric.dims.index(dim)]] if dim in metric.dims else None
                 kind = {"i": "Int64", "f": "float64"}.get(labels.dtype.kind, "object")
                 columns[dim] = pandas.Series(known, index=range(size), dtype=kind)
-            for column, numbers in (
-                ("value", metric.values),
-                ("stderr", metric.stderr),
-                ("rows", metric.rows),
-            ):
+            for column in ("value", *SHOWN):
+                numbers = metric.values if column == "value" else getattr(metric, column)
                 kind = "Int64" if column == "rows" else "float64"
                 flat = None if numbers is None else numbers.ravel()
                 columns[column] = pandas.Series(flat, index=range(size), dtype=kind)
             tables.append(pandas.DataFrame(columns))
         return pandas.concat(tables, ignore_index=True)
-
-    def _in_rows(self, values: Doubles, own: tuple[str, ...], dims: tuple[str, ...]) -> Doubles:
-        """Values over the dims `own` as a column of rows over `dims`: in the last row along others."""
-        column = np.full([len(self.coords[dim]) for dim in dims], np.nan)
-        column[tuple(slice(None) if dim in own else -1 for dim in dims)] = values
-        return column.ravel()
 
     @property
     def plot(self) -> Plot:

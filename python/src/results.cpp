@@ -13,8 +13,10 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "headgauge/catalogue.hpp"
 #include "headgauge/report.hpp"
 #include "headgauge/results_folder.hpp"
+#include "headgauge/view.hpp"
 
 namespace headgauge::python {
 namespace {
@@ -38,12 +40,24 @@ nb::dict metric(nb::handle self, const std::string& name) {
   fields["dims"] = nb::cast(array.dim_names());
   fields["unit"] = array.unit;
   fields["values"] = view(array.values, array, self);
-  fields["stderr"] = view(array.standard_error, array, self);
-  fields["degrees_of_freedom"] = view(array.degrees_of_freedom, array, self);
+  for (const auto& [part, numbers, number] : kEstimateParts) {
+    fields[part] = view(array.*numbers, array, self);
+  }
   fields["rows"] = view(array.rows, array, self);
   fields["none"] = nb::cast(array.none);
   fields["identifier"] = array.identifier;
   fields["change_of"] = array.change_of;
+  return fields;
+}
+
+nb::dict table(const Results& results) {
+  const HeadsTable found = heads_table(results);
+  nb::dict columns;
+  for (const auto& [name, numbers] : found.columns) columns[name.c_str()] = nb::cast(numbers);
+  nb::dict fields;
+  fields["rows"] = nb::cast(found.row_names);
+  fields["columns"] = columns;
+  fields["left_out"] = nb::cast(found.left_out);
   return fields;
 }
 
@@ -97,12 +111,15 @@ void bind_results(nb::module_& module) {
       .def("coords", coords)
       .def("names", names)
       .def("metric", metric)
+      .def("table", table)
+      .def("tables", [](const Results& r) { return view::to_json(view::tables(r)).dump(); })
       .def("summary", summary)
       .def("notices", notices)
       .def("figures", figures)
       .def("text", results_text, released)
       .def("save", write_results_folder, released)
       .def("report", write_report, released);
+  module.def("metric_hint", &metric_hint);
   module.def("read_results", read_results, released);
   module.def("results_files", results_files);
   module.def("parse_results", parse_results, released);

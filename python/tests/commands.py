@@ -68,6 +68,6 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(list(one.metrics), list(other.metrics))
         self.assertEqual(one.coords, other.coords)
         for name, metric in one.metrics.items():
-            for field in ("values", "stderr", "degrees_of_freedom", "rows"):
+            for field in ("values", "stderr", "degrees_of_freedom", "low", "high", "p", "rows"):
                 a, b = known(metric, field), known(other[name], field)
                 np.testing.assert_array_equal(a, b, err_msg=f"{name} {field}")

@@ -68,13 +68,13 @@ class Answers(unittest.TestCase):
             model, tasks=str(self.file), pattern=[f"window:size={WINDOW}"], lengths=[16], measures=["weights"]
         )
         before, after = self.expected("prompt"), self.expected("prompt", WINDOW)
-        loss = results["answer_loss"].values[:, 0]
+        loss = results["loss"].sel(outcome="toy", length=16).values
         np.testing.assert_allclose(loss, [before.mean(), after.mean()], atol=1e-4)
-        change = results["answer_loss_change"]
+        change = results["loss_change"].sel(outcome="toy", length=16)
         self.assertGreater(abs((after - before).mean()), 0.01, "the window must change something")
-        self.assertAlmostEqual(change.values[1, 0], (after - before).mean(), delta=1e-4)
+        self.assertAlmostEqual(change.values[1], (after - before).mean(), delta=1e-4)
         error = (after - before).std(ddof=1) / np.sqrt(CASES)
-        self.assertAlmostEqual(change.stderr[1, 0], error, delta=1e-4)
+        self.assertAlmostEqual(change.stderr[1], error, delta=1e-4)
         gain = self.expected("control") - before
         self.assertAlmostEqual(results["answer_gain"].values[0], gain.mean(), delta=1e-4)
 

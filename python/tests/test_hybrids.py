@@ -64,7 +64,7 @@ def loss_under(model: Any, *given: Any, **change: Any) -> float:
 def losses(model: Any, **change: Any) -> Any:
     """That of the model, and that under a change."""
     return headgauge.compare(model, TEXTS[0], lengths=[LENGTH], measures=["model"], **change)["loss"].values[
-        :, 0
+        :, 0, 0
     ]
 
 

@@ -211,7 +211,7 @@ class Checkpoints(unittest.TestCase):
         with torch.no_grad():
             given = torch.tensor(tokens)[None]
             expected = float(model(given, labels=given).loss)
-        self.assertAlmostEqual(float(found["loss"].values[0]), expected, delta=1e-5)
+        self.assertAlmostEqual(float(found["loss"].values[0, 0]), expected, delta=1e-5)
 
 
 @unittest.skipIf(MISSING, MISSING)

@@ -96,7 +96,7 @@ class AsTheCoreMeasures(unittest.TestCase):
         found = headgauge.validate(demo(), texts, **options)
         expected = headgauge.validate(DEMO, texts, **options)
         # A change that changes nothing has no correlation, not one of rounding.
-        replication, own = (of["loss_change_replication"].values for of in (found, expected))
+        replication, own = (of["replication"].values for of in (found, expected))
         np.testing.assert_allclose(replication, own, atol=1e-3)
 
     def test_claims(self) -> None:
@@ -189,7 +189,7 @@ class Architectures(unittest.TestCase):
                 given = torch.tensor(tokens)[None]
                 with torch.no_grad(), headgauge.use(model, "ssmax"):
                     loss = float(model(given, labels=given).loss)
-                self.assertAlmostEqual(float(found["loss"].values[1, 0]), loss, delta=1e-5)
+                self.assertAlmostEqual(float(found["loss"].values[1, 0, 0]), loss, delta=1e-5)
 
     def test_what_cannot_be_changed_is_refused(self) -> None:
         for kind, said in (("bloom", "computes its own"), ("gpt_oss", "sinks")):

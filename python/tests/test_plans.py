@@ -70,7 +70,7 @@ class Patterns(unittest.TestCase):
                     "keydiff:keys=9", "tova:keys=9", "h2o:keys=9,recent=4"]  # fmt: skip
         options: dict[str, Any] = {"lengths": [LENGTH], "measures": ["weights", "model"]}
         compared = headgauge.compare(ROOT / "demo/model", tokens, pattern=patterns, **options)
-        for pattern, expected in zip(patterns, compared["loss"].values[1:, 0], strict=True):
+        for pattern, expected in zip(patterns, compared["loss"].values[1:, 0, 0], strict=True):
             with self.subTest(pattern), headgauge.use(model, pattern=pattern):
                 self.assertAlmostEqual(loss(model, tokens), expected, delta=1e-4)
 
@@ -106,8 +106,8 @@ class Patterns(unittest.TestCase):
                     read = headgauge.scan(folder, tokens, **options)
                     for name in ("kept_mass", "entropy"):
                         np.testing.assert_allclose(live[name].values, read[name].values, atol=1e-5)
-            self.assertGreater(np.ptp(compared["loss"].values[:, 0]), 1e-3)
-            for pattern, expected in zip(patterns, compared["loss"].values[1:, 0], strict=True):
+            self.assertGreater(np.ptp(compared["loss"].values[:, 0, 0]), 1e-3)
+            for pattern, expected in zip(patterns, compared["loss"].values[1:, 0, 0], strict=True):
                 with self.subTest(family, pattern=pattern), headgauge.use(model, pattern=pattern):
                     self.assertAlmostEqual(loss(model, tokens), expected, delta=1e-4)
 
@@ -168,7 +168,7 @@ class Plans(unittest.TestCase):
             for given in (plan(), path, str(path)):
                 with headgauge.use(model, given):
                     self.assertAlmostEqual(
-                        loss(model, tokens), float(compared["loss"].values[1, 0]), delta=1e-4
+                        loss(model, tokens), float(compared["loss"].values[1, 0, 0]), delta=1e-4
                     )
 
     def test_generation_drops_keys_and_its_scores_are_those_of_whole_passes(self) -> None:

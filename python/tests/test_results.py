@@ -85,8 +85,31 @@ class MetricsTest(ResultsTest):
         for name in ("entropi", "zzzzzz", 3):
             with self.assertRaises(KeyError):
                 metrics[name]
-        with self.assertRaisesRegex(KeyError, "near it are entropy"):
+        with self.assertRaisesRegex(KeyError, "did you mean entropy"):
             self.results["entropi"]
+
+    def test_an_old_name_is_answered_with_the_new_one(self):
+        with self.assertRaisesRegex(KeyError, "it is now loss_change"):
+            self.results["answer_loss_change"]
+        with self.assertRaisesRegex(KeyError, 'it is now "low" of closest_n'):
+            self.results["closest_n_low"]
+
+    def test_a_label_is_selected_with_all_parts(self):
+        change = self.compared["loss_change"]
+        self.assertEqual(change.dims, ("normalizer", "outcome", "length"))
+        uniform = change.sel(normalizer="uniform", outcome="text", length=32)
+        self.assertEqual((uniform.dims, uniform.coords), ((), {}))
+        self.assertEqual(float(uniform), change.values[2, 0, 0])
+        for part in ("stderr", "low", "high", "p", "rows"):
+            np.testing.assert_array_equal(getattr(uniform, part), getattr(change, part)[2, 0, 0], part)
+        of_text = change.sel(outcome="text")
+        self.assertEqual(of_text.dims, ("normalizer", "length"))
+        np.testing.assert_array_equal(of_text.values, change.values[:, 0])
+        self.assertIsNone(self.results["entropy"].sel(length=64).low)
+        with self.assertRaisesRegex(errors.UsageError, "outcome: expected one of text, found keys"):
+            change.sel(outcome="keys")
+        with self.assertRaisesRegex(errors.UsageError, "found one of top_n"):
+            change.sel(top_n=1)
 
     def test_a_metric_says_what_it_is(self):
         metric = self.results["entropy"]
@@ -185,7 +208,7 @@ class FilesTest(ResultsTest):
         self.results.report(self.folder / "page.html")
         text = (self.folder / "page.html").read_text("utf-8")
         self.assertTrue(text.lower().startswith("<!doctype html>"))
-        self.assertIn("demo/model", text)
+        self.assertIn('<script id="headgauge-data"', text)
 
     def test_figures_are_svg(self):
         figures = self.results.figures()
@@ -205,7 +228,7 @@ class TablesTest(ResultsTest):
         dims = len(table.index.names)
         self.assertEqual(header[:dims], list(table.index.names))
         self.assertEqual([row[:dims] for row in rows], [[str(label) for label in row] for row in table.index])
-        self.assertEqual(header[dims:], [name for name in table if not name.endswith("_stderr")])
+        self.assertEqual(header[dims:], list(table))
         self.assertGreater(len(header), dims)
         for k, name in enumerate(header[dims:], dims):
             column = [float(row[k] or "nan") for row in rows]
@@ -245,7 +268,7 @@ class TablesTest(ResultsTest):
             for name, metric in results.metrics.items():
                 of_metric = table[table["metric"] == name]
                 np.testing.assert_array_equal(of_metric["value"].to_numpy(), metric.values.ravel())
-                for field in ("stderr", "rows"):
+                for field in ("stderr", "low", "high", "p", "rows"):
                     known = getattr(metric, field)
                     known = np.full(metric.values.shape, np.nan) if known is None else known
                     found = of_metric[field].to_numpy(dtype=known.dtype)

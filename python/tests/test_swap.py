@@ -49,7 +49,7 @@ class Use(unittest.TestCase):
         tokens = ids(model)
         options: dict[str, Any] = {"lengths": [96], "measures": ["weights", "model"]}
         compared = headgauge.compare(ROOT / "demo/model", tokens, normalizer=RULES, **options)
-        measured = dict(zip(compared.coords["normalizer"], compared["loss"].values[:, 0], strict=True))
+        measured = dict(zip(compared.coords["normalizer"], compared["loss"].values[:, 0, 0], strict=True))
         self.assertAlmostEqual(loss(model, tokens), next(iter(measured.values())), delta=1e-4)
         for rule, expected in zip(RULES, list(measured.values())[1:], strict=True):
             with self.subTest(rule), headgauge.use(model, rule):
@@ -72,7 +72,7 @@ class Use(unittest.TestCase):
         options: dict[str, Any] = {"lengths": [96], "measures": ["weights", "model"], "heads": "1.3"}
         expected = headgauge.compare(ROOT / "demo/model", tokens, normalizer="uniform", **options)
         with headgauge.use(model, "uniform", heads=[(1, 3)]):
-            self.assertAlmostEqual(loss(model, tokens), float(expected["loss"].values[1, 0]), delta=1e-4)
+            self.assertAlmostEqual(loss(model, tokens), float(expected["loss"].values[1, 0, 0]), delta=1e-4)
 
     def test_the_model_is_what_it_was_afterwards(self) -> None:
         model = demo()
@@ -152,7 +152,7 @@ class Use(unittest.TestCase):
         options: dict[str, Any] = {"lengths": [32], "measures": ["weights", "model"]}
         with headgauge.use(model, "sparsemax"):
             under = headgauge.scan(model, text, **options)
-            self.assertAlmostEqual(float(under["loss"].values[0]), loss(model, text), delta=1e-4)
+            self.assertAlmostEqual(float(under["loss"].values[0, 0]), loss(model, text), delta=1e-4)
             self.assertFalse(any("runs without it" in notice for notice in under.notices))
             more = ({"normalizer": "softmax"}, {"normalizer": "ssmax"}, {"pattern": "window:size=8"})
             others = [headgauge.scan(model, text, **given, **options) for given in more]

@@ -29,13 +29,13 @@ class Tasks(unittest.TestCase):
         self.assertEqual([case["task"] for case in cases], ["keys"] * 4)
         self.assertEqual({len(case["prompt"]) + len(case["answer"]) for case in cases}, {128})
         results = headgauge.scan(MODEL, tasks=self.file, cases=3, lengths=[32], measures=["weights"])
-        self.assertEqual(list(results.coords["task"]), ["keys"])
-        self.assertEqual(list(results["answer_loss"].rows), [3])
+        self.assertEqual(list(results.coords["outcome"]), ["keys"])
+        self.assertEqual(list(results["loss"].rows[:, -1]), [3])
         self.assertEqual(list(results["answer_gain"].rows), [3])
 
     def test_a_probe_is_a_task(self) -> None:
         probe = headgauge.scan(MODEL, probe=["repeats"], lengths=[96], measures="answers", cases=4)
-        self.assertEqual(list(probe.coords["task"]), ["repeats"])
+        self.assertEqual(list(probe.coords["outcome"]), ["repeats"])
         self.assertEqual(list(probe["answer_gain"].rows), [4])
         with self.assertRaisesRegex(errors.UsageError, "probe: expected one of"):
             headgauge.scan(MODEL, probe=["repeat"], lengths=[96])
@@ -83,7 +83,7 @@ class Tasks(unittest.TestCase):
             self.file.write_text(json.dumps(case), "utf-8")
             results = headgauge.scan(STORIES, tasks=self.file, lengths=[8], measures=["answers", "weights"])
             found.append(
-                [float(results[name].values[0]) for name in ("answer_loss", "answer_gain", "answer_right")]
+                [float(results[name].values.ravel()[-1]) for name in ("loss", "answer_gain", "answer_right")]
             )
         self.assertEqual(*found)
         self.assertAlmostEqual(found[0][0], 0.1505, delta=1e-3)  # by transformers, in float64

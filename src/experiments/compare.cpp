@@ -12,12 +12,14 @@
 #include "experiments/resolved_comparison.hpp"
 #include "experiments/stages.hpp"
 #include "experiments/token_losses.hpp"
+#include "headgauge/cells.hpp"
 #include "headgauge/diff.hpp"
 #include "headgauge/journal.hpp"
 #include "headgauge/metric_names.hpp"
 #include "headgauge/model.hpp"
 #include "measures/output_change.hpp"
 #include "results/declared.hpp"
+#include "results/outcomes.hpp"
 #include "scan/merge.hpp"
 #include "scan/output.hpp"
 #include "scan/passages.hpp"
@@ -297,6 +299,7 @@ class Comparison {
     const SourceInfo& info = source_.info();
     const RepeatGaps repeats(source_);
     const TaskSet tasks(info);
+    if (info.has_text()) add_outcomes({kText}, results);
     if (!tasks.empty()) {
       tasks.write_coords(results);
       write_controls(tasks, predicted_[0], results);

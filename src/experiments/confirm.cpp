@@ -109,7 +109,7 @@ class Confirmation {
   static LabelledArray& add_confirmed(Results& results) {
     std::vector<std::string> dims;
     for (const Dimension& dim : results.require_metric(metric::loss_change).dims()) {
-      if (dim.name() != "length") dims.push_back(dim.name());
+      if (dim.name() != "length" && dim.name() != kOutcome) dims.push_back(dim.name());
     }
     return add_declared(results, metric::loss_change_confirmed, dims)
         .with_standard_errors()

@@ -1,8 +1,10 @@
 #include "experiments/next_token_metrics.hpp"
 
 #include "headgauge/bytes.hpp"
+#include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
 #include "results/declared.hpp"
+#include "results/mean_of.hpp"
 #include "scan/statistics.hpp"
 
 namespace headgauge {
@@ -51,15 +53,19 @@ NextTokenMetrics::NextTokenMetrics(const SourceInfo& source, std::vector<std::st
                                    Results& results)
     : source_(source), results_(results), repeats_(repeats) {
   const std::vector<std::string> outer = dims;
-  if (!tasks.empty()) answers_.emplace(tasks, outer, curves, results).add_changes(outer);
-  if (!source.has_text()) return;
-  dims.emplace_back("length");
   const auto add = [&](const char* name) {
     return &add_declared(results, name, dims).with_standard_errors().with_rows();
   };
-  loss_ = add(metric::loss);
-  change_ = add(metric::loss_change);
-  change_->change_of = metric::loss;
+  if (source.has_text()) {
+    dims.insert(dims.end(), {kOutcome, "length"});
+    loss_ = add(metric::loss);
+    change_ = add(metric::loss_change);
+    change_->change_of = metric::loss;
+  }
+  if (!tasks.empty()) answers_.emplace(tasks, outer, curves, results).add_changes(outer);
+  if (!source.has_text()) return;
+  dims = outer;
+  dims.emplace_back("length");
   divergence_ = add(metric::kl);
   same_token_ = add(metric::same_token);
   if (!repeats.known()) return;
@@ -84,12 +90,14 @@ void NextTokenMetrics::put(std::span<const Index> cell, const Predictions& origi
   const Series same = agreements(source_, intervention, original);
   std::vector<Index> full(cell.begin(), cell.end());
   full.push_back(0);
+  std::vector<Index> of_text = full;  // the first outcome
+  of_text.push_back(0);
   const auto lengths = results_.coord_numbers("length");
   for (Index l = 0; l < std::ssize(lengths); ++l) {
-    full.back() = l;
+    full.back() = of_text.back() = l;
     const auto length = static_cast<Index>(lengths[l]);
-    loss_->set(full, series_statistics(own, length - 1));
-    change_->set(full, series_statistics(change, length - 1));
+    loss_->set(of_text, series_statistics(own, length - 1));
+    change_->set(of_text, with_t_test(series_statistics(change, length - 1)));
     divergence_->set(full, series_statistics(divergence, length));
     same_token_->set(full, series_statistics(same, length - 1));
   }

@@ -71,7 +71,7 @@ void add_cells(const Results& results, const LabelledArray& array, std::string n
 std::vector<Predictor> predictors_of(const Results& results, std::span<const HeadName> heads) {
   std::vector<Predictor> predictors;
   for (const auto& [name, array] : results.metrics) {
-    if (!array.of_heads() || array.identifier || is_interval_end(name)) continue;
+    if (!array.of_heads() || array.identifier) continue;
     add_cells(results, array, name, heads, predictors);
   }
   for (const FlagInfo& info : flag_infos()) {

@@ -55,7 +55,7 @@ std::string who(const Results& results, const Candidate& candidate) {
 // Returns the first task whose answers the candidate is shown to lose.
 std::optional<std::string> lost_by(const Results& results, const Candidate& candidate) {
   return lost_task(results, [&](Index task) {
-    return cell_of(results, metric::answer_loss_change, candidate, {"task", task});
+    return cell_of(results, metric::loss_change, candidate, {kOutcome, task});
   });
 }
 
@@ -337,7 +337,7 @@ std::vector<SummaryLine> summarize_comparison(const Results& results) {
     }
   }
   if (results.metric(metric::loss_change) != nullptr && results.coord("pattern") != nullptr &&
-      results.coord("task") == nullptr) {
+      tasks_of(results).empty()) {
     add(SummaryLine{summary::kFarBack, {}, {}},
         "An answer may need a key that a pattern drops: the mean over all tokens hides it.",
         next::kProbe);

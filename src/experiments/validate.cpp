@@ -18,6 +18,7 @@
 #include "headgauge/metric_names.hpp"
 #include "results/declared.hpp"
 #include "results/mean_of.hpp"
+#include "results/outcomes.hpp"
 #include "scan/output.hpp"
 #include "statistics/false_discoveries.hpp"
 #include "statistics/student.hpp"
@@ -188,16 +189,13 @@ class Validation {
         const auto cell = [&](const char* metric) -> std::optional<MetricCell> {
           if (!place || !layer || !number) return std::nullopt;
           return find_cell(changed, metric,
-                           {{"layer", *layer}, {"head", *number}, {dim, *place}, {"task", 0}});
+                           {{"layer", *layer}, {"head", *number}, {dim, *place}, {kOutcome, 0}});
         };
-        const auto loss = cell(is_text ? metric::loss_change : metric::answer_loss_change);
+        const auto loss = cell(metric::loss_change);
         const auto moved = cell(metric::output_change);
         const auto share = cell(metric::queries_losing_keys);
         losing.push_back(share ? share->value : kUndefined);
-        changes.push_back(loss ? Estimate{.value = loss->value,
-                                          .standard_error = loss->standard_error,
-                                          .degrees_of_freedom = loss->degrees_of_freedom}
-                               : Estimate{});
+        changes.push_back(loss ? static_cast<const Estimate&>(*loss) : Estimate{});
         output.values.push_back(moved ? moved->value : kUndefined);
       }
       if (measures_heads(is_text)) found.predictors.push_back(std::move(output));
@@ -235,6 +233,8 @@ class Validation {
       names.push_back(predictor.name);
     }
     results_.set_coord("predictor", names);
+    if (!of_texts_.empty()) add_outcomes({kText}, results_);
+    if (!of_groups_.empty()) add_outcomes({kAnswers}, results_);
     write_predictor_values();
     if (!options_.patterns.empty()) write_losing();
     if (!of_texts_.empty()) write_texts();
@@ -254,8 +254,8 @@ class Validation {
     for (Index p = 0; p < results_.coord_size("predictor"); ++p) {
       tables.predictors.push_back(predictor(p));
     }
-    tables.outcomes = outcomes(of_texts_);
-    write_predictions(tables, kOfText, prediction_options(), options_.level, options_.scan.threads,
+    tables.changes = outcomes(of_texts_);
+    write_predictions(tables, kText, prediction_options(), options_.level, options_.scan.threads,
                       results_);
   }
 
@@ -273,9 +273,9 @@ class Validation {
       if (!of_texts_.empty()) of_parts.assign(of_groups_.size(), mean_of_rows(of_parts));
       tables.predictors.push_back(std::move(of_parts));
     }
-    tables.outcomes = outcomes(of_groups_);
-    write_predictions(tables, kOfAnswers, prediction_options(), options_.level,
-                      options_.scan.threads, results_);
+    tables.changes = outcomes(of_groups_);
+    write_predictions(tables, kAnswers, prediction_options(), options_.level, options_.scan.threads,
+                      results_);
   }
 
   PredictionOptions prediction_options() const {

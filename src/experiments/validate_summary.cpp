@@ -7,7 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "experiments/prediction_output.hpp"
 #include "findings/answers.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
@@ -23,25 +22,23 @@ using summary::explained;
 using summary::Line;
 using summary::MaybeLine;
 
-// Returns whether a predictor is shown to predict, by the metric `name`.
-bool is_shown(const Results& results, const char* name, Index predictor, Index intervention) {
-  const auto shown =
-      find_cell(results, name, {{"predictor", predictor}, {"intervention", intervention}});
-  return shown && shown->value == 1;
+// Adds "rho 0.43, 95 %: 0.31 to 0.55".
+void add_correlation(Line& line, const MetricCell& rho) {
+  line.say("rho ").number(rho);
+  if (rho.has_interval()) line.say(", 95 %: ").ends(rho);
 }
 
 // Sentences about the loss of text or of answers.
 class ValidateSentences {
  public:
-  // `outcome`: "the loss"; `part`: "text".
   // `at`: "At L = 512, ", with the lengths of the texts or of the cases.
-  ValidateSentences(const Results& results, const PredictionNames& names, std::string at,
-                    std::string outcome, std::string part)
+  ValidateSentences(const Results& results, Index outcome, std::string at)
       : results_(results),
-        names_(names),
+        place_(outcome),
+        of_answers_(results.coord_names(kOutcome)[outcome] == kAnswers),
         at_(std::move(at)),
-        outcome_(std::move(outcome)),
-        part_(std::move(part)),
+        outcome_(of_answers_ ? "the loss of answers" : "the loss"),
+        part_(of_answers_ ? "group" : "text"),
         predictors_(results.coord_names("predictor")),
         interventions_(results.coord_names("intervention")) {}
 
@@ -68,16 +65,13 @@ class ValidateSentences {
   }
 
  private:
-  std::optional<MetricCell> cell(const char* metric, Index predictor, Index intervention) const {
-    return find_cell(results_, metric, {{"predictor", predictor}, {"intervention", intervention}});
+  std::optional<MetricCell> correlation(Index predictor, Index intervention) const {
+    return find_cell(
+        results_, metric::rank_correlation,
+        {{"predictor", predictor}, {"intervention", intervention}, {kOutcome, place_}});
   }
-
-  void add_correlation(Line& line, Index predictor, Index intervention) const {
-    line.say("rho ").number(require_cell(
-        results_, names_.correlation, {{"predictor", predictor}, {"intervention", intervention}}));
-    const auto low = cell(names_.low, predictor, intervention);
-    const auto high = cell(names_.high, predictor, intervention);
-    if (low && high) line.say(", 95 %: ").number(*low).say(" to ").number(*high);
+  bool is_shown(Index predictor, Index intervention) const {
+    return predicts(results_, predictor, intervention, place_);
   }
 
   MaybeLine best(Index intervention) const {
@@ -85,27 +79,24 @@ class ValidateSentences {
     double largest = 0;
     bool tried = false;
     for (Index p = 0; p < std::ssize(predictors_); ++p) {
-      const auto found = cell(names_.correlation, p, intervention);
+      const auto found = correlation(p, intervention);
       tried = tried || found;
-      if (!found || !is_shown(results_, names_.predicts, p, intervention) ||
-          !(std::abs(found->value) > largest)) {
-        continue;
-      }
+      if (!found || !is_shown(p, intervention) || !(std::abs(found->value) > largest)) continue;
       largest = std::abs(found->value);
       most = p;
     }
     if (!tried) return std::nullopt;
     Line line;
     line.say(at_).say("under ").say(interventions_[intervention]).say(", ");
-    if (const auto losing = share_losing_keys(results_, intervention, part_ != "text")) {
+    if (const auto losing = share_losing_keys(results_, intervention, of_answers_)) {
       line.say("where ").derived(100 * *losing).say(" % of the queries lose keys, ");
     }
     if (!most)
       return line.say("no metric is shown to predict the change of ").say(outcome_).say(".").done();
     line.say(predictors_[*most]).say(" predicts the change of ").say(outcome_).say(" best (");
-    add_correlation(line, *most, intervention);
-    if (const auto own =
-            find_cell(results_, names_.replication, {{"intervention", intervention}})) {
+    add_correlation(line, *correlation(*most, intervention));
+    if (const auto own = find_cell(results_, metric::replication,
+                                   {{"intervention", intervention}, {kOutcome, place_}})) {
       line.say("; the rank correlation of two ").say(part_).say("s is ").number(*own);
     }
     return line.say(").").done();
@@ -116,11 +107,11 @@ class ValidateSentences {
     line.say(at_).say(predictors_[predictor]);
     bool some = false, tried = false;
     for (Index k = 0; k < std::ssize(interventions_); ++k) {
-      tried = tried || cell(names_.correlation, predictor, k);
-      if (!is_shown(results_, names_.predicts, predictor, k)) continue;
+      tried = tried || correlation(predictor, k);
+      if (!is_shown(predictor, k)) continue;
       line.say(some ? ", under " : " predicts the change of " + outcome_ + " under ");
       line.say(interventions_[k]).say(" (");
-      add_correlation(line, predictor, k);
+      add_correlation(line, *correlation(predictor, k));
       line.say(")");
       some = true;
     }
@@ -130,7 +121,8 @@ class ValidateSentences {
   }
 
   const Results& results_;
-  const PredictionNames& names_;
+  Index place_;  // of the outcome
+  bool of_answers_;
   std::string at_, outcome_, part_;
   std::span<const std::string> predictors_, interventions_;
 };
@@ -138,8 +130,9 @@ class ValidateSentences {
 // Names the heads that lose answers alone: "17.3 20.6".
 class RetrievalSentences {
  public:
-  explicit RetrievalSentences(const Results& results)
-      : results_(results), interventions_(results.coord_names("intervention")) {}
+  // `answers`: the place of that outcome.
+  RetrievalSentences(const Results& results, Index answers)
+      : results_(results), outcome_(answers), interventions_(results.coord_names("intervention")) {}
 
   std::vector<SummaryLine> all() const {
     std::vector<SummaryLine> lines;
@@ -207,19 +200,15 @@ class RetrievalSentences {
     for (const char* name : {metric::weight_induction, metric::attention_distance}) {
       const auto place = results_.require_coord("predictor").find(name);
       if (!place) continue;
-      const auto cell = [&](const char* of) {
-        return find_cell(results_, of, {{"predictor", *place}, {"intervention", intervention}});
-      };
-      const auto rho = cell(metric::answer_rank_correlation);
+      const auto rho =
+          find_cell(results_, metric::rank_correlation,
+                    {{"predictor", *place}, {"intervention", intervention}, {kOutcome, outcome_}});
       if (!rho) continue;
       line.say(some ? ", " : at_ + "under " + interventions_[intervention] + ", ").say(name);
-      line.say(is_shown(results_, metric::predicts_answers, *place, intervention)
-                   ? " predicts"
-                   : " is not shown to predict");
-      line.say(" the change of the loss of answers (rho ").number(*rho);
-      const auto low = cell(metric::answer_rank_correlation_low);
-      const auto high = cell(metric::answer_rank_correlation_high);
-      if (low && high) line.say(", 95 %: ").number(*low).say(" to ").number(*high);
+      line.say(predicts(results_, *place, intervention, outcome_) ? " predicts"
+                                                                  : " is not shown to predict");
+      line.say(" the change of the loss of answers (");
+      add_correlation(line, *rho);
       line.say(")");
       some = true;
     }
@@ -228,18 +217,18 @@ class RetrievalSentences {
   }
 
   const Results& results_;
+  Index outcome_;
   std::span<const std::string> interventions_;
   std::string at_ = summary::at_case_lengths(results_);
 };
 
 }  // namespace
 
-bool predicts(const Results& results, Index predictor, Index intervention) {
-  return is_shown(results, metric::predicts, predictor, intervention);
-}
-
-bool predicts_answers(const Results& results, Index predictor, Index intervention) {
-  return is_shown(results, metric::predicts_answers, predictor, intervention);
+bool predicts(const Results& results, Index predictor, Index intervention, Index outcome) {
+  const auto shown =
+      find_cell(results, metric::predicts,
+                {{"predictor", predictor}, {"intervention", intervention}, {kOutcome, outcome}});
+  return shown && shown->value == 1;
 }
 
 std::optional<double> share_losing_keys(const Results& results, Index intervention, bool of_cases) {
@@ -253,17 +242,15 @@ std::vector<SummaryLine> summarize_validation(const Results& results) {
   const auto add = [&](std::vector<SummaryLine> more) {
     std::ranges::move(more, std::back_inserter(lines));
   };
-  if (results.metric(metric::prediction_rank_correlation) != nullptr) {
-    add(ValidateSentences(results, kOfText, summary::at_lengths(results.text.tokens), "the loss",
-                          "text")
-            .all());
+  const Dimension* outcomes = results.coord(kOutcome);
+  if (outcomes == nullptr) return lines;
+  if (const auto text = outcomes->find(kText)) {
+    add(ValidateSentences(results, *text, summary::at_lengths(results.text.tokens)).all());
   }
-  if (results.metric(metric::answer_rank_correlation) != nullptr) {
+  if (const auto answers = outcomes->find(kAnswers)) {
     add(task_sentences(results));
-    add(RetrievalSentences(results).all());
-    add(ValidateSentences(results, kOfAnswers, summary::at_case_lengths(results),
-                          "the loss of answers", "group")
-            .all());
+    add(RetrievalSentences(results, *answers).all());
+    add(ValidateSentences(results, *answers, summary::at_case_lengths(results)).all());
   }
   return lines;
 }

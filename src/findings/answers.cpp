@@ -7,6 +7,7 @@
 #include "headgauge/metric_names.hpp"
 #include "results/mean_of.hpp"
 #include "results/next_commands.hpp"
+#include "results/outcomes.hpp"
 #include "results/summary_line.hpp"
 #include "statistics/student.hpp"
 
@@ -25,14 +26,15 @@ constexpr double kLeastJudged =
 class TaskCells {
  public:
   explicit TaskCells(const Results& results)
-      : results_(results), dim_(intervention_dimension(results)), tasks_(results.coord("task")) {}
+      : results_(results), dim_(intervention_dimension(results)), places_(tasks_of(results)) {}
 
-  Index count() const { return tasks_ == nullptr ? 0 : tasks_->size(); }
-  std::string name(Index task) const { return tasks_->label(task); }
+  // The places of the tasks among the outcomes.
+  const std::vector<Index>& places() const { return places_; }
+  std::string name(Index task) const { return results_.coord_names(kOutcome)[task]; }
   const std::string& dim() const { return dim_; }
 
   std::optional<MetricCell> cell(const char* metric, Index task, Index intervention = 0) const {
-    return find_cell(results_, metric, {{dim_, intervention}, {"task", task}});
+    return find_cell(results_, metric, {{dim_, intervention}, {kOutcome, task}});
   }
 
   // Returns whether the unchanged model is shown to do the task.
@@ -43,27 +45,20 @@ class TaskCells {
 
   // Returns whether so many answers are right that the share which a change keeps says something.
   bool are_right(Index task) const {
-    const auto low = cell(metric::answer_right_low, task);
-    return low && low->value > kLeastJudged;
-  }
-
-  std::int64_t cases(const MetricCell& cell) const {
-    return results_.require_metric(cell.metric).at(cell.index).rows;
+    const auto right = cell(metric::answer_right, task);
+    return right && right->low > kLeastJudged;
   }
 
   // Writes "88 % (76 to 95 %)".
-  void share(Line& line, const MetricCell& share, const char* low, const char* high, Index task,
-             Index intervention) const {
+  static void share(Line& line, const MetricCell& share) {
     line.number(share, kPercent).say(" %");
-    const auto from = cell(low, task, intervention), to = cell(high, task, intervention);
-    if (!from || !to) return;
-    line.say(" (").number(*from, kPercent).say(" to ").number(*to, kPercent).say(" %)");
+    if (share.has_interval()) line.say(" (").ends(share, kPercent).say(" %)");
   }
 
  private:
   const Results& results_;
   std::string dim_;
-  const Dimension* tasks_;
+  std::vector<Index> places_;
 };
 
 }  // namespace
@@ -74,11 +69,11 @@ std::vector<SummaryLine> task_sentences(const Results& results) {
   std::vector<SummaryLine> lines;
   Line done, undone;
   bool any_done = false, any_undone = false;
-  for (Index t = 0; t < tasks.count(); ++t) {
+  for (const Index t : tasks.places()) {
     if (const auto right = tasks.cell(metric::answer_right, t)) {
       done.say(any_done ? "; " : at + "answers right: ").say(tasks.name(t)).say(" ");
-      tasks.share(done, *right, metric::answer_right_low, metric::answer_right_high, t, 0);
-      done.say(" of ").derived(static_cast<double>(tasks.cases(*right)));
+      tasks.share(done, *right);
+      done.say(" of ").derived(static_cast<double>(right->rows));
       any_done = true;
     }
     if (tasks.is_done(t)) continue;
@@ -108,33 +103,49 @@ std::vector<SummaryLine> task_sentences(const Results& results) {
   return lines;
 }
 
-void copy_answers(const Results& answered, Results& results) {
-  results.set_coord("task", answered.require_coord("task").labels());
-  results.text.tasks = answered.text.tasks;
-  for (const char* name : {metric::answer_loss, metric::answer_right, metric::answer_right_low,
-                           metric::answer_right_high, metric::answer_gain, metric::does_task}) {
-    if (const LabelledArray* found = answered.metric(name)) results.add_metric(name, *found);
+Index copy_answers(const Results& answered, Results& results) {
+  const std::vector<std::string> tasks = outcomes_of(answered);
+  const Index first = add_outcomes(tasks, results);
+  for (const char* name :
+       {metric::loss, metric::answer_right, metric::answer_gain, metric::does_task}) {
+    const LabelledArray* from = answered.metric(name);
+    if (from == nullptr) continue;
+    if (results.metric(name) == nullptr) {
+      std::vector<Dimension> dims;
+      for (const std::string& dim : from->dim_names()) dims.push_back(results.require_coord(dim));
+      results.add_metric(name, undefined_like(*from, std::move(dims)));
+    }
+    LabelledArray& to = *results.metric(name);
+    for (Index t = 0; t < std::ssize(tasks); ++t) {
+      std::vector<Index> there = {t}, here = {first + t};
+      if (from->has_dim("length")) {  // of the longest
+        there.push_back(answered.coord_size("length") - 1);
+        here.push_back(results.coord_size("length") - 1);
+      }
+      to.set(here, from->at(there));
+    }
   }
+  return first;
 }
 
 std::vector<SummaryLine> answer_change_sentences(const Results& results) {
   const TaskCells tasks(results);
   std::vector<SummaryLine> lines;
-  if (tasks.count() == 0 || tasks.dim().empty()) return lines;
+  if (tasks.places().empty() || tasks.dim().empty()) return lines;
   const std::string at = summary::at_case_lengths(results);
   const Dimension& interventions = results.require_coord(tasks.dim());
   for (Index k = 1; k < interventions.size(); ++k) {
     Line line;
     bool any = false;
-    for (Index t = 0; t < tasks.count(); ++t) {
-      const auto change = tasks.cell(metric::answer_loss_change, t, k);
+    for (const Index t : tasks.places()) {
+      const auto change = tasks.cell(metric::loss_change, t, k);
       const auto kept = tasks.cell(metric::answers_kept, t, k);
       if (!tasks.is_done(t) || !change) continue;
       line.say(any ? "; " : at + "under " + interventions.label(k) + ", ");
       any = true;
       if (kept && tasks.are_right(t)) {
         line.say("the model keeps ");
-        tasks.share(line, *kept, metric::answers_kept_low, metric::answers_kept_high, t, k);
+        tasks.share(line, *kept);
         line.say(" of its right answers of ").say(tasks.name(t)).say(", whose loss changes by ");
       } else {
         line.say("the loss of the answers of ").say(tasks.name(t));
@@ -159,7 +170,7 @@ std::vector<SummaryLine> answer_change_sentences(const Results& results) {
 
 bool has_task_that_is_done(const Results& results) {
   const TaskCells tasks(results);
-  for (Index t = 0; t < tasks.count(); ++t) {
+  for (const Index t : tasks.places()) {
     if (tasks.is_done(t)) return true;
   }
   return false;
@@ -169,8 +180,8 @@ std::optional<std::string> lost_task(const Results& results,
                                      const std::function<std::optional<MetricCell>(Index)>& at) {
   const TaskCells tasks(results);
   Index judged = 0;
-  for (Index t = 0; t < tasks.count(); ++t) judged += tasks.is_done(t) ? 1 : 0;
-  for (Index t = 0; t < tasks.count(); ++t) {
+  for (const Index t : tasks.places()) judged += tasks.is_done(t) ? 1 : 0;
+  for (const Index t : tasks.places()) {
     if (!tasks.is_done(t)) continue;
     const auto change = at(t);
     if (!change) continue;

@@ -15,8 +15,9 @@ namespace headgauge {
 // because it is not shown to do them. None without tasks.
 std::vector<SummaryLine> task_sentences(const Results& results);
 
-// Copies what the unchanged model answers, and the records of the tasks.
-void copy_answers(const Results& answered, Results& results);
+// Adds what the unchanged model answers to results that have lengths: its tasks, the outcomes of
+// `answered`, follow the other outcomes. Returns the place of the first.
+Index copy_answers(const Results& answered, Results& results);
 
 // Says for each intervention in the whole model how the loss of answers changes and, if more than a
 // tenth are shown to be right, which share of these it keeps, for the tasks that the unchanged
@@ -27,7 +28,7 @@ std::vector<SummaryLine> answer_change_sentences(const Results& results);
 bool has_task_that_is_done(const Results& results);
 
 // Returns the first such task whose answers are shown to lose (one-sided t over cases of
-// answer_loss_change, 5 % over all these tasks by Bonferroni); nothing if none is. `at` gives the
+// loss_change, 5 % over all these tasks by Bonferroni); nothing if none is. `at` gives the
 // cell of that change for a task, if there is one.
 std::optional<std::string> lost_task(const Results& results,
                                      const std::function<std::optional<MetricCell>(Index)>& at);

@@ -159,16 +159,11 @@ MaybeLine Summary::growth() const {
   return line.say(".").done();
 }
 
-std::optional<Summary::ForecastCells> Summary::forecast(const HeadName& h) const {
-  const auto cell = [&](const char* name) {
-    return find_cell(results_, name,
-                     {{"layer", h.layer_index}, {"head", h.head_index}, {"forecast_length", 0}});
-  };
-  const auto value = cell(metric::effective_tokens_forecast),
-             low = cell(metric::effective_tokens_forecast_low),
-             high = cell(metric::effective_tokens_forecast_high);
-  if (!value || !low || !high) return std::nullopt;
-  return ForecastCells{*value, *low, *high};
+std::optional<MetricCell> Summary::forecast(const HeadName& h) const {
+  auto found =
+      find_cell(results_, metric::effective_tokens_forecast,
+                {{"layer", h.layer_index}, {"head", h.head_index}, {"forecast_length", 0}});
+  return found && found->has_interval() ? std::move(found) : std::nullopt;
 }
 
 // Describes what to expect at longer contexts (docs/mathematics.md 7b).
@@ -199,9 +194,8 @@ MaybeLine Summary::outlook() const {
   const auto share = find_cell(results_, metric::forecast_coverage, {});
   const auto wide = forecast(*most), narrow = forecast(*least);
   if (!share || !wide || !narrow) return line.say(".").done();
-  const auto interval = [&](const ForecastCells& of) -> Line& {
-    line.number(of.value).say(" (").number(of.low).say(" to ").number(of.high);
-    return line.say(")");
+  const auto interval = [&](const MetricCell& of) -> Line& {
+    return line.number(of).say(" (").ends(of).say(")");
   };
   line.say("; at L = ");
   line.label(results_, "forecast_length", 0).say(" they should spread over ");
@@ -216,12 +210,12 @@ MaybeLine Summary::outlook() const {
 // Describes at which N up to the searched ones the median over the heads is closest.
 void Summary::closest(int searched, Line& line) const {
   const auto n = find_cell(results_, metric::closest_n, {});
-  const auto low = find_cell(results_, metric::closest_n_low, {});
-  const auto high = find_cell(results_, metric::closest_n_high, {});
   const auto ratio = find_cell(results_, metric::closest_ratio, {});
-  if (!n || !low || !high || !ratio) return;
+  if (!n || !n->has_interval() || !ratio) return;
   line.say("; the median over the heads is closest at N = ").whole(*n).say(" (");
-  line.whole(*low).say(" to ").whole(*high).say(high->value >= searched ? " or more" : "");
+  line.whole({FactSource::Kind::low, n->metric, n->index}, n->low).say(" to ");
+  line.whole({FactSource::Kind::high, n->metric, n->index}, n->high);
+  line.say(n->high >= searched ? " or more" : "");
   line.say("; ").number(*ratio).say(" of it)");
 }
 

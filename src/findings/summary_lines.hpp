@@ -44,10 +44,7 @@ class Summary {
   using Score = std::function<std::optional<double>(const HeadName&)>;
 
   // A forecast and the ends of its interval, at the nearest length.
-  struct ForecastCells {
-    MetricCell value, low, high;
-  };
-  std::optional<ForecastCells> forecast(const HeadName& head) const;
+  std::optional<MetricCell> forecast(const HeadName& head) const;
   void add_copies(Line& line) const;
   void add_theorem(Line& line) const;
 

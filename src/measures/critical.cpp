@@ -65,16 +65,14 @@ class CriticalSizes {
   void derive_equality() {
     LabelledArray& n = add(metric::critical_n);
     LabelledArray& fraction = add(metric::critical_fraction);
-    LabelledArray& p = add(metric::critical_p);
     for (Index l = 0; l < lengths(); ++l) {
       SignFlipOptions flips;
       flips.seed = options_.seed;
       flips.stream = static_cast<std::uint32_t>(l);
       const SizeFound found =
           first_equal(equality_p_values(means_[l], flips), options_.critical_level);
-      n({l}) = found.n;
+      n.set({l}, {.value = found.n, .p = found.value});
       fraction({l}) = share(found.n, options_.lengths[l]);
-      p({l}) = found.value;
     }
   }
 
@@ -119,13 +117,11 @@ class CriticalSizes {
     }
     // The metric's cells are every second figure, starting at `first`.
     const auto put = [&](const std::string& name, Index first) {
-      LabelledArray& value = add(name);
-      LabelledArray& low = add(name + "_low");
-      LabelledArray& high = add(name + "_high");
-      for (Index i = 0; i < value.size(); ++i) {
-        value.values[i] = whole[first + 2 * i];
-        low.values[i] = intervals[first + 2 * i].low;
-        high.values[i] = intervals[first + 2 * i].high;
+      LabelledArray& metric = add(name);
+      for (Index i = 0; i < metric.size(); ++i) {
+        metric.values[i] = whole[first + 2 * i];
+        metric.low[i] = intervals[first + 2 * i].low;
+        metric.high[i] = intervals[first + 2 * i].high;
       }
     };
     put(metric::closest_n, 0);
@@ -136,12 +132,10 @@ class CriticalSizes {
   void derive_of_paper() {
     LabelledArray& n = add(metric::critical_n_paper);
     LabelledArray& d = add(metric::critical_ks_d);
-    LabelledArray& p = add(metric::critical_ks_p);
     for (Index l = 0; l < lengths(); ++l) {
       const KolmogorovSmirnovFound found = first_not_rejected(means_[l], options_.critical_level);
       n({l}) = found.n;
-      d({l}) = found.d;
-      p({l}) = found.p;
+      d.set({l}, {.value = found.d, .p = found.p});
     }
   }
 

@@ -137,8 +137,7 @@ class TrendMetrics {
     critical_ = &add(metric::critical_temperature_slope, dims, "1");
     dims.emplace_back("forecast_length");
     forecasts_ = &results.add_metric(metric::effective_tokens_forecast, dims, "keys");
-    low_ = &results.add_metric(metric::effective_tokens_forecast_low, dims, "keys");
-    high_ = &results.add_metric(metric::effective_tokens_forecast_high, dims, "keys");
+    forecasts_->with_intervals();
     coverage_ = &results.add_metric(metric::forecast_coverage, std::move(interventions), "1");
     judged_.resize(coverage_->values.size());
     held_.resize(judged_.size());
@@ -162,9 +161,7 @@ class TrendMetrics {
     cell.push_back(0);
     for (const double position : positions.first(within_)) {
       const Forecast forecast = forecast_effective_tokens(head.effective, position, most);
-      forecasts_->set(cell, {forecast.value});
-      low_->set(cell, {forecast.low});
-      high_->set(cell, {forecast.high});
+      forecasts_->set(cell, {.value = forecast.value, .low = forecast.low, .high = forecast.high});
       ++cell.back();
     }
   }
@@ -218,7 +215,7 @@ class TrendMetrics {
   double longest_;
   std::vector<double> lengths_;
   std::size_t within_ = 0;  // number of positions that the model has
-  LabelledArray *entropy_, *largest_, *critical_, *forecasts_, *low_, *high_, *coverage_;
+  LabelledArray *entropy_, *largest_, *critical_, *forecasts_, *coverage_;
   std::vector<std::size_t> judged_, held_;  // per intervention
 };
 
@@ -239,8 +236,7 @@ class DispersionMeasure final : public Measure {
     critical_ = metrics.add(metric::critical_temperature);
     for (const char* derived :
          {metric::entropy_slope, metric::max_weight_slope, metric::critical_temperature_slope,
-          metric::effective_tokens_forecast, metric::effective_tokens_forecast_low,
-          metric::effective_tokens_forecast_high, metric::forecast_coverage}) {
+          metric::effective_tokens_forecast, metric::forecast_coverage}) {
       metrics.add(derived);
     }
   }

@@ -64,12 +64,10 @@ void DistanceMetrics::declare(MetricRegistry& metrics) {
   critical.context = metrics.add(metric::expected_distance_context_at_n);
   critical.excess = metrics.add(metric::context_excess_at_n);
   for (const char* derived :
-       {metric::critical_n, metric::critical_fraction, metric::critical_p, metric::closest_n,
-        metric::closest_n_low, metric::closest_n_high, metric::closest_ratio,
-        metric::closest_ratio_low, metric::closest_ratio_high, metric::closest_n_exponent,
-        metric::closest_n_exponent_low, metric::closest_n_exponent_high, metric::critical_n_paper,
-        metric::critical_ks_d, metric::critical_ks_p, metric::critical_n_head,
-        metric::critical_fraction_head, metric::closest_n_head, metric::closest_ratio_head}) {
+       {metric::critical_n, metric::critical_fraction, metric::closest_n, metric::closest_ratio,
+        metric::closest_n_exponent, metric::critical_n_paper, metric::critical_ks_d,
+        metric::critical_n_head, metric::critical_fraction_head, metric::closest_n_head,
+        metric::closest_ratio_head}) {
     metrics.add(derived);
   }
 }

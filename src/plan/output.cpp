@@ -3,15 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <numeric>
+#include <optional>
 #include <utility>
 
+#include "findings/answers.hpp"
+#include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
 #include "headgauge/parallel.hpp"
 #include "heads/tool.hpp"
 #include "plan/decisions.hpp"
 #include "results/declared.hpp"
 #include "results/mean_of.hpp"
+#include "results/outcomes.hpp"
 #include "statistics/false_discoveries.hpp"
 #include "statistics/student.hpp"
 
@@ -27,6 +33,21 @@ std::vector<double> counted(Index count) {
   std::vector<double> labels(static_cast<std::size_t>(count));
   std::iota(labels.begin(), labels.end(), 0.0);
   return labels;
+}
+
+// Returns the share of the answers that the model gets right and that stay right. `changes` has -1
+// for an answer that is lost. A mean over draws has no interval. Undefined if none is right.
+Estimate share_kept(const ByDocument& original, const ByDocument& changes, bool is_mean) {
+  Index were_right = 0;
+  double still_right = 0;
+  for (std::size_t c = 0; c < original.size(); ++c) {
+    if (original[c] != 1) continue;
+    ++were_right;
+    still_right += 1 + changes[c];
+  }
+  if (were_right == 0) return {};
+  if (!is_mean) return share_of(std::llround(still_right), were_right);
+  return {.value = still_right / static_cast<double>(were_right), .rows = were_right};
 }
 
 class PlanWriter {
@@ -45,7 +66,6 @@ class PlanWriter {
     write_methods();
     write_same_tokens();
     write_draws();
-    write_tasks(run_.tasks, run_.confirmed_tasks, run_.original, run_.budgets, results_);
     add_notices();
     PlanResults made;
     for (std::size_t b = 0; b < run_.budgets.size(); ++b) made.plans.push_back(made_plan(b));
@@ -83,6 +103,9 @@ class PlanWriter {
     results_.set_coord("budget", budgets);
     results_.set_coord("method", methods);
     results_.set_coord("document", counted(documents_));
+    add_outcomes({kText}, results_);
+    if (!run_.original.replay.empty()) add_outcomes({kReplay}, results_);
+    first_task_ = copy_answers(run_.tasks.results, results_);
     const Index draws = std::ssize(run_.budgets.front().draws);
     if (draws > 0) results_.set_coord("draw", counted(draws));
   }
@@ -116,67 +139,78 @@ class PlanWriter {
     }
   }
 
+  // Returns what a method changes of an outcome; nothing of a task that the model does not do.
+  const ByDocument& changes_of(const MethodResult& method, Index outcome) const {
+    static const ByDocument nothing;
+    if (outcome == 0) return method.change.text;
+    if (outcome < first_task_) return method.change.replay;
+    const auto task = place_of_task(outcome);
+    return task && !method.change.answers.empty() ? method.change.answers[*task] : nothing;
+  }
+
+  // Returns the place of an outcome among the tasks that judge the plans.
+  std::optional<std::size_t> place_of_task(Index outcome) const {
+    const auto& judged = run_.confirmed_tasks;
+    const auto found = std::ranges::find(judged, run_.tasks.names()[outcome - first_task_]);
+    if (found == judged.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - judged.begin());
+  }
+
   void write_methods() {
     LabelledArray& share = add_declared(results_, metric::planned_cache_share);
     LabelledArray& change = add_declared(results_, metric::planned_change).with_standard_errors();
     change.with_rows();
-    LabelledArray& low = add_declared(results_, metric::planned_change_low);
-    LabelledArray& high = add_declared(results_, metric::planned_change_high);
     LabelledArray& by_document = add_declared(results_, metric::planned_change_by_document);
+    LabelledArray* const kept =
+        run_.tasks.names().empty()
+            ? nullptr
+            : &add_declared(results_, metric::planned_answers_kept).with_rows();
     for (Index b = 0; b < std::ssize(run_.budgets); ++b) {
       const auto& methods = run_.budgets[static_cast<std::size_t>(b)].methods;
       for (Index m = 0; m < kMethods; ++m) {
         const MethodResult& method = methods[static_cast<std::size_t>(m)];
         if (method.change.text.empty()) continue;
         share({m, b}) = method.share;
-        const Estimate estimate = estimate_of(method.change.text);
-        change.set({m, b}, estimate);
-        put_interval(estimate, {m, b}, low, high);
         for (Index d = 0; d < documents_; ++d) {
           by_document({m, b, d}) = method.change.text[static_cast<std::size_t>(d)];
         }
-      }
-    }
-    LabelledArray& ahead =
-        write_differences(&Judged::text, metric::plan_difference, metric::plan_difference_p);
-    LabelledArray& ahead_low = add_declared(results_, metric::plan_difference_low);
-    LabelledArray& ahead_high = add_declared(results_, metric::plan_difference_high);
-    for (Index b = 0; b < std::ssize(run_.budgets); ++b) {
-      for (Index m = 1; m < kMethods; ++m) {
-        if (!std::isnan(ahead({m, b}))) {
-          put_interval(ahead.at({m, b}), {m, b}, ahead_low, ahead_high);
+        for (Index o = 0; o < results_.coord_size(kOutcome); ++o) {
+          const ByDocument& changes = changes_of(method, o);
+          if (changes.empty()) continue;
+          change.set({m, b, o}, with_t_interval(estimate_of(changes)));
+          if (o < first_task_) continue;
+          const std::size_t task = *place_of_task(o);
+          kept->set({m, b, o}, share_kept(run_.original.right[task], method.change.right[task],
+                                          static_cast<Method>(m) == Method::random));
         }
       }
     }
-    if (run_.original.replay.empty()) return;
-    write_differences(&Judged::replay, metric::plan_replay_difference,
-                      metric::plan_replay_difference_p);
+    write_differences();
   }
 
-  // Writes what the plan loses less what the other methods of its budget lose, and the p-values of
-  // paired t tests, which are adjusted over all methods and budgets.
-  LabelledArray& write_differences(ByDocument Judged::*part, const char* name, const char* p_name) {
-    LabelledArray& ahead = add_declared(results_, name).with_standard_errors();
+  // Writes what the plan loses less what the other methods of its budget lose, and the p of paired
+  // t tests, which are adjusted over all methods and budgets of an outcome.
+  void write_differences() {
+    LabelledArray& ahead = add_declared(results_, metric::plan_difference).with_standard_errors();
     ahead.with_rows();
-    LabelledArray& adjusted = add_declared(results_, p_name);
-    std::vector<double> p;
-    std::vector<std::vector<Index>> cells;
-    for (Index b = 0; b < std::ssize(run_.budgets); ++b) {
-      const auto& methods = run_.budgets[static_cast<std::size_t>(b)].methods;
-      for (Index m = 1; m < kMethods; ++m) {
-        const ByDocument& of_method = methods[static_cast<std::size_t>(m)].change.*part;
-        if (of_method.empty()) continue;
-        const Estimate gain = estimate_of(difference(methods.front().change.*part, of_method));
-        ahead.set({m, b}, gain);
-        p.push_back(t_test(mean_of(gain)).p);
-        cells.push_back({m, b});
+    for (Index o = 0; o < results_.coord_size(kOutcome); ++o) {
+      std::vector<double> p;
+      std::vector<Index> cells;
+      for (Index b = 0; b < std::ssize(run_.budgets); ++b) {
+        const auto& methods = run_.budgets[static_cast<std::size_t>(b)].methods;
+        for (Index m = 1; m < kMethods; ++m) {
+          const ByDocument& of_method = changes_of(methods[static_cast<std::size_t>(m)], o);
+          if (of_method.empty()) continue;
+          const Estimate gain =
+              with_t_interval(estimate_of(difference(changes_of(methods.front(), o), of_method)));
+          ahead.set({m, b, o}, gain);
+          p.push_back(t_test(mean_of(gain)).p);
+          cells.push_back(ahead.offset(std::array{m, b, o}));
+        }
       }
+      p = adjusted_p_values(p);
+      for (std::size_t i = 0; i < p.size(); ++i) ahead.p[cells[i]] = p[i];
     }
-    p = adjusted_p_values(p);
-    for (std::size_t i = 0; i < p.size(); ++i) {
-      adjusted.values[static_cast<std::size_t>(adjusted.offset(cells[i]))] = p[i];
-    }
-    return ahead;
   }
 
   void write_same_tokens() {
@@ -189,13 +223,6 @@ class PlanWriter {
         if (!shares.empty()) same.set({m, b}, estimate_of(shares));
       }
     }
-  }
-
-  static void put_interval(const Estimate& estimate, std::initializer_list<Index> cell,
-                           LabelledArray& low, LabelledArray& high) {
-    const Interval interval = t_interval(mean_of(estimate));
-    low(cell) = interval.low;
-    high(cell) = interval.high;
   }
 
   // Writes a permutation test: how often assigning the same entries to other heads loses at most as
@@ -258,7 +285,8 @@ class PlanWriter {
     made.plan.heads = budget.plan;
     const auto place = static_cast<Index>(b);
     made.plan.measured["measured"] = measured_json(
-        budget.share, results_.require_metric(metric::planned_change).at({0, place}), documents_);
+        budget.share, results_.require_metric(metric::planned_change).at({0, place, 0}),
+        documents_);
     if (budget.asked) made.plan.measured["measured"]["allowed_share"] = *budget.asked;
     add_retrieval_json(results_, place, made.plan.measured["measured"]);
     made.plan.measured["select"] = results_.settings["select_text"];
@@ -272,6 +300,7 @@ class PlanWriter {
   std::vector<int> layers_;  // along "layer"
   int shared_;
   Index documents_;
+  Index first_task_ = 0;  // among the outcomes
   Results results_;
 };
 
@@ -294,11 +323,10 @@ nlohmann::ordered_json measured_json(double share, const Estimate& change, Index
   const auto put = [&](const char* key, double value) {
     if (!std::isnan(value)) measured[key] = value;
   };
-  const Interval interval = t_interval(mean_of(change));
   put("loss_change", change.value);
   put("standard_error", change.standard_error);
-  put("low", interval.low);
-  put("high", interval.high);
+  put("low", change.low);
+  put("high", change.high);
   measured["documents"] = documents;
   return measured;
 }

@@ -54,19 +54,21 @@ class Sentences {
   }
 
  private:
-  std::optional<MetricCell> cell(const char* metric, Index method, Index budget) const {
-    return find_cell(results_, metric, {{"method", method}, {"budget", budget}});
+  std::optional<MetricCell> cell(const char* metric, Index method, Index budget,
+                                 Index outcome = 0) const {
+    return find_cell(results_, metric,
+                     {{"method", method}, {"budget", budget}, {kOutcome, outcome}});
   }
 
   // Returns the plan's own cell.
   MetricCell required(const char* metric, Index budget) const {
-    return require_cell(results_, metric, {{"method", 0}, {"budget", budget}});
+    return require_cell(results_, metric, {{"method", 0}, {"budget", budget}, {kOutcome, 0}});
   }
 
   void add_change(Line& line, Index budget) const {
-    line.nats(required(metric::planned_change, budget)).say(" nats");
-    add_interval(line, cell(metric::planned_change_low, 0, budget),
-                 cell(metric::planned_change_high, 0, budget));
+    const MetricCell change = required(metric::planned_change, budget);
+    line.nats(change).say(" nats");
+    add_interval(line, change);
   }
 
   // Returns the allowed rise, if one was requested.
@@ -81,8 +83,6 @@ class Sentences {
   MaybeLine act() const {
     const auto share = cell(metric::planned_cache_share, 0, 0);
     if (!share) return std::nullopt;
-    const auto low = cell(metric::planned_change_low, 0, 0);
-    const auto high = cell(metric::planned_change_high, 0, 0);
     Line line;
     if (asked_rise() && share->value >= 1) {
       line.say("No plan that keeps less of the key-value cache at L = ").longest(results_);
@@ -99,10 +99,13 @@ class Sentences {
     line.say(" and changes the loss by ");
     add_change(line, 0);
     line.say(" on held-out text: ");
-    if (!low || !high) return line.say("one document shows nothing about others.").done();
-    if (high->value < 0) {
+    const MetricCell change = required(metric::planned_change, 0);
+    if (!change.has_interval()) {
+      return line.say("one document shows nothing about others.").done();
+    }
+    if (change.high < 0) {
       line.say("the loss is shown to fall");
-    } else if (low->value > 0) {
+    } else if (change.low > 0) {
       line.say("the loss is shown to rise");
     } else {
       line.say("no change is shown");
@@ -123,12 +126,11 @@ class Sentences {
   }
 
   std::string act_means() const {
-    for (Index t = 0; t < tasks(); ++t) {
-      if (!of_task(metric::planned_answer_change, t)) continue;
+    if (judges_tasks()) {
       return "Decide by these figures: the text and the cases were not used to choose the plan. "
              "The unchanged model decided which tasks count.";
     }
-    if (cell(metric::planned_replay_change, 0, 0)) {
+    if (judges_more()) {
       return "Decide by these figures: the text was not used to choose the plan. The replay shows "
              "copying alone; add --confirm-tasks to see whether answers are still found.";
     }
@@ -136,70 +138,60 @@ class Sentences {
            summary::kFarBack;
   }
 
-  // Returns whether the first plan is judged by more than the loss of text.
-  bool judges_more() const {
-    if (cell(metric::planned_replay_change, 0, 0)) return true;
-    for (Index t = 0; t < tasks(); ++t) {
-      if (of_task(metric::planned_answer_change, t)) return true;
+  // What the first plan changes of an outcome; nothing if it is not judged by it.
+  std::optional<MetricCell> change_of(Index outcome) const {
+    return cell(metric::planned_change, 0, 0, outcome);
+  }
+
+  // Lists the outcomes that judge the first plan besides the loss of text.
+  std::vector<Index> others_judged() const {
+    std::vector<Index> places;
+    for (Index o = 1; o < results_.coord_size(kOutcome); ++o) {
+      if (change_of(o)) places.push_back(o);
     }
-    return false;
+    return places;
   }
-
-  Index tasks() const {
-    return results_.coord("task") == nullptr ? 0 : results_.coord_size("task");
+  bool judges_more() const { return !others_judged().empty(); }
+  bool judges_tasks() const {
+    return std::ranges::any_of(tasks_of(results_),
+                               [&](Index t) { return change_of(t).has_value(); });
   }
-
-  std::optional<MetricCell> of_task(const char* metric, Index task) const {
-    return find_cell(results_, metric, {{"method", 0}, {"budget", 0}, {"task", task}});
+  bool is_replay(Index outcome) const { return replay_of(results_) == outcome; }
+  std::string answers_of(Index task) const {
+    return fmt::format("answers of {}", results_.coord_names(kOutcome)[task]);
   }
 
   // Says what the first plan does to the replay and to the answers of each task.
   void add_retrieval(Line& line) const {
-    if (const auto replay = cell(metric::planned_replay_change, 0, 0)) {
-      line.say("; it changes the loss of a passage that comes again by ").nats(*replay);
-      add_interval(line, cell(metric::planned_replay_change_low, 0, 0),
-                   cell(metric::planned_replay_change_high, 0, 0));
-    }
-    for (Index t = 0; t < tasks(); ++t) {
-      const auto change = of_task(metric::planned_answer_change, t);
-      if (!change) continue;
-      line.say("; it changes the loss of the answers of ").say(results_.coord_names("task")[t]);
-      line.say(" by ").nats(*change);
-      add_interval(line, of_task(metric::planned_answer_change_low, t),
-                   of_task(metric::planned_answer_change_high, t));
-      const auto kept = of_task(metric::planned_answers_kept, t);
-      const auto low = of_task(metric::planned_answers_kept_low, t);
-      const auto high = of_task(metric::planned_answers_kept_high, t);
-      if (!kept || !low || !high) continue;
-      line.say(" and keeps ").number(*kept, 100).say(" % (").number(*low, 100);
-      line.say(" to ").number(*high, 100).say(" %) of the right ones");
+    for (const Index o : others_judged()) {
+      const MetricCell change = *change_of(o);
+      line.say(is_replay(o) ? "; it changes the loss of a passage that comes again by "
+                            : "; it changes the loss of the " + answers_of(o) + " by ");
+      line.nats(change);
+      add_interval(line, change);
+      const auto kept = cell(metric::planned_answers_kept, 0, 0, o);
+      if (!kept || !kept->has_interval()) continue;
+      line.say(" and keeps ").number(*kept, 100).say(" % (").ends(*kept, 100);
+      line.say(" %) of the right ones");
     }
   }
 
   // Returns what the first plan is shown to make worse besides the loss of text.
   std::vector<std::string> shown_to_be_lost() const {
     std::vector<std::string> lost;
-    const auto replay = cell(metric::planned_replay_change_low, 0, 0);
-    if (replay && replay->value > 0) lost.emplace_back("passages that come again");
-    for (Index t = 0; t < tasks(); ++t) {
-      const auto answers = of_task(metric::planned_answer_change_low, t);
-      if (!answers || !(answers->value > 0)) continue;
-      lost.push_back(fmt::format("answers of {}", results_.coord_names("task")[t]));
+    for (const Index o : others_judged()) {
+      if (!(change_of(o)->low > 0)) continue;
+      lost.push_back(is_replay(o) ? "passages that come again" : answers_of(o));
     }
     return lost;
   }
 
-  static void add_interval(Line& line, const std::optional<MetricCell>& low,
-                           const std::optional<MetricCell>& high) {
-    if (!low || !high) return;
-    line.say(" (95 %: ");
-    line.nats(*low);
-    line.say(" to ");
-    line.nats(*high);
-    line.say(")");
+  static void add_interval(Line& line, const MetricCell& change) {
+    if (change.has_interval()) line.say(" (95 %: ").ends_in_nats(change).say(")");
   }
 
-  // Returns whether all intervals of the first plan end at or below what was allowed.
+  // Returns whether all intervals of the first plan end at or below what was allowed. What is
+  // judged and has no interval is not shown to keep to anything.
   bool keeps_to_allowances() const {
     const double rise = asked_rise().value_or(0);
     const auto allowed = [&](const char* name) {
@@ -207,49 +199,33 @@ class Sentences {
       const bool asked = found != results_.settings.end() && found->is_number();
       return asked ? found->get<double>() : rise;
     };
-    const auto high = cell(metric::planned_change_high, 0, 0);
-    if (!high || high->value > rise) return false;
-    // What is judged and has no interval is not shown to keep to anything.
-    const auto is_above = [](bool judged, const std::optional<MetricCell>& end, double most) {
-      return judged && !(end && end->value <= most);
-    };
-    if (is_above(cell(metric::planned_replay_change, 0, 0).has_value(),
-                 cell(metric::planned_replay_change_high, 0, 0), allowed("allow_replay"))) {
-      return false;
-    }
-    for (Index t = 0; t < tasks(); ++t) {
-      if (is_above(of_task(metric::planned_answer_change, t).has_value(),
-                   of_task(metric::planned_answer_change_high, t), allowed("allow_answers"))) {
-        return false;
-      }
-    }
-    return true;
+    const auto text = change_of(0);
+    return text && text->high <= rise && std::ranges::all_of(others_judged(), [&](Index o) {
+             return change_of(o)->high <= allowed(is_replay(o) ? "allow_replay" : "allow_answers");
+           });
   }
 
   MaybeLine rivals(Index budget) const {
     Line line;
     line.say("At L = ").longest(results_).say(", compared with plans that may keep as much, ");
     const char* what = judges_more() ? "its loss of text is " : "its loss is ";
-    if (!add_rivals(line, what, budget, metric::plan_difference, metric::plan_difference_p)) {
-      return std::nullopt;
+    if (!add_rivals(line, what, budget, 0)) return std::nullopt;
+    if (const auto replay = replay_of(results_)) {
+      add_rivals(line, ". Its loss of a passage that comes again is ", budget, *replay);
     }
-    add_rivals(line, ". Its loss of a passage that comes again is ", budget,
-               metric::plan_replay_difference, metric::plan_replay_difference_p);
     return line.say(".").done();
   }
 
   // Says from which methods the plan is shown to differ, and how; returns false if none was
   // compared.
-  bool add_rivals(Line& line, const char* what, Index budget, const char* difference_name,
-                  const char* p_name) const {
+  bool add_rivals(Line& line, const char* what, Index budget, Index outcome) const {
     std::vector<std::string> better, worse, open;
     for (Index m = 1; m < std::ssize(methods_); ++m) {
       if (m == static_cast<Index>(Method::random)) continue;  // assignments() says more about it
-      const auto p = cell(p_name, m, budget);
-      const auto difference = cell(difference_name, m, budget);
-      if (!p || !difference) continue;
+      const auto difference = cell(metric::plan_difference, m, budget, outcome);
+      if (!difference || std::isnan(difference->p)) continue;
       const std::string name(methods_[static_cast<std::size_t>(m)]);
-      (p->value > kLevel ? open : difference->value < 0 ? better : worse).push_back(name);
+      (difference->p > kLevel ? open : difference->value < 0 ? better : worse).push_back(name);
     }
     bool some = false;
     const auto add = [&](const char* how, const std::vector<std::string>& names) {

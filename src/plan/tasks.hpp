@@ -25,13 +25,6 @@ MeasuredTasks measure_tasks(HeadSource* cases, const std::stop_token& stop);
 // where they stand first (paired t test over all pieces, one-sided, 5 %).
 bool replays(const Judged& check, const Judged& confirm);
 
-// Adds what is judged besides the loss of text under the plans of all methods, and what the
-// unchanged model does.
-struct BudgetResult;
-void write_tasks(const MeasuredTasks& tasks, const std::vector<std::string>& confirmed,
-                 const Judged& original, const std::vector<BudgetResult>& budgets,
-                 Results& results);
-
 // Adds what the plan of a budget does to the replay and to the answers of each task to the
 // `measured` part of its file.
 void add_retrieval_json(const Results& results, Index budget, nlohmann::ordered_json& measured);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "headgauge/results.hpp"
 
@@ -14,14 +15,21 @@ namespace headgauge::report {
 // of changes, computed if the results lack it.
 std::string overview_text(const Results& results);
 
+// Returns whether a metric of a comparison is nothing but the differences to the original's values,
+// which the page computes.
+bool is_difference(const Results& results, const LabelledArray& metric);
+
+// Returns whether the page does without a metric: one by position that no figure draws.
+bool is_left_out(std::string_view name, const LabelledArray& metric);
+
 // Returns the overview's name for the numbers of the k-th metric.
 std::string element_name(std::size_t k);
 
 // Returns {"values": [...], "stderr": [...], "rows": [...]}: flat, row-major, null for undefined.
 std::string numbers_text(const LabelledArray& metric);
 
-// Returns the same for large metrics: the float64 values of the parts one after the other, NaN for
-// undefined, and the names of the parts: "values stderr rows".
+// Returns the same for large metrics: the float32 values of the parts one after the other, NaN for
+// undefined, in four planes of bytes for each part, and the names of the parts: "values stderr".
 struct PackedNumbers {
   std::string parts;
   std::string bytes;

@@ -18,8 +18,8 @@ constexpr std::string_view kPlace = "<!--headgauge-data-->";
 // Metrics with more cells are packed and compressed; for smaller ones unpacking takes longer than
 // reading.
 constexpr std::size_t kLarge = 500;
-// Texts of more bytes are compressed.
-constexpr std::size_t kLargeText = 8192;
+// Examples, and all else but numbers, are compressed if they have more bytes.
+constexpr std::size_t kLargeExamples = 8192, kLargeOverview = 65536;
 constexpr int kLevel = 6;
 
 std::string gzip(std::string_view text) {
@@ -86,11 +86,11 @@ void write_script(AtomicFile& file, std::string_view id, std::string_view type,
   file.write("</script>\n");
 }
 
-void write_examples(AtomicFile& file, const std::string& text) {
-  if (text.size() > kLargeText) {
-    write_script(file, "headgauge-examples", "application/gzip", base64(gzip(text)));
+void write_text(AtomicFile& file, std::string_view id, const std::string& text, std::size_t large) {
+  if (text.size() > large) {
+    write_script(file, id, "application/gzip", base64(gzip(text)));
   } else {
-    write_script(file, "headgauge-examples", "application/json", in_element(text));
+    write_script(file, id, "application/json", in_element(text));
   }
 }
 
@@ -103,11 +103,11 @@ void write_report(const Results& results, const std::string& path) {
   if (place == page.npos) throw std::logic_error("the report page has no place for the results");
   write_atomically(path, [&](AtomicFile& file) {
     file.write(page.substr(0, place));
-    write_script(file, "headgauge-data", "application/json",
-                 in_element(report::overview_text(results)));
+    write_text(file, "headgauge-data", report::overview_text(results), kLargeOverview);
     std::size_t k = 0;
     for (const auto& [name, metric] : results.metrics) {
       const std::string id = report::element_name(k++);
+      if (report::is_left_out(name, metric) || report::is_difference(results, metric)) continue;
       if (metric.values.size() > kLarge) {
         const report::PackedNumbers packed = report::packed_numbers(metric);
         write_script(file, id, "application/gzip", base64(gzip(packed.bytes)), packed.parts);
@@ -115,7 +115,9 @@ void write_report(const Results& results, const std::string& path) {
         write_script(file, id, "application/json", report::numbers_text(metric));
       }
     }
-    if (has_examples(results)) write_examples(file, report::examples_text(results));
+    if (has_examples(results)) {
+      write_text(file, "headgauge-examples", report::examples_text(results), kLargeExamples);
+    }
     file.write(page.substr(place + kPlace.size()));
   });
 }

@@ -23,19 +23,18 @@ constexpr std::size_t kFewestHeads = 16;
 std::string by_the_papers_test(const Results& results, Claim& claim) {
   const auto n = find_cell(results, metric::critical_n_paper, {});
   const auto d = find_cell(results, metric::critical_ks_d, {});
-  const auto p = find_cell(results, metric::critical_ks_p, {});
-  if (!n || !d || !p) return "The paper's test was not run.";
+  if (!n || !d) return "The paper's test was not run.";
   claim.facts.push_back({metric::critical_n_paper, n->value});
   claim.facts.push_back({"ks_d", d->value});
-  claim.facts.push_back({"ks_p", p->value});
+  claim.facts.push_back({"ks_p", d->p});
   if (n->is_none) {
     return fmt::format("The paper's test rejects every N searched (D = {:.2f}, p = {:.2g}).",
-                       d->value, p->value);
+                       d->value, d->p);
   }
   std::string text = fmt::format(
       "The paper's test no longer rejects at N = {} (D = {:.2f}, p = {:.2g}), but takes the same "
       "heads as two independent samples",
-      n->value, d->value, p->value);
+      n->value, d->value, d->p);
   const auto sizes = numbers(results, "top_n");
   const Index length = results.coord_size("length") - 1;
   const auto next = std::ranges::lower_bound(sizes, n->value);
@@ -129,11 +128,11 @@ Claim critical_n_is_small(const Results& results, const Thresholds& thresholds) 
   if (limit < kFewestKeys) {
     return not_tested(fmt::format("6 % of L = {} are {:.1f} keys.", *longest, limit));
   }
-  const auto value_of = [&](const char* metric) {
-    const auto found = find_cell(results, metric, {});
-    return found ? found->value : kUndefined;
+  const auto of = [&](const char* metric) {
+    return find_cell(results, metric, {}).value_or(MetricCell{{}, metric});
   };
-  const auto of = [&](const char* metric) { return shown(value_of(metric)); };
+  const MetricCell closest = of(metric::closest_n), ratio = of(metric::closest_ratio),
+                   exponent = of(metric::closest_n_exponent);
   const auto by_n = by_the_theorem(results, 0, limit, thresholds.at("tolerance"));
   if (by_n.empty()) {
     return not_tested(
@@ -158,23 +157,21 @@ Claim critical_n_is_small(const Results& results, const Thresholds& thresholds) 
                  {"theorem_n", theorem.n},
                  {"length", static_cast<double>(*longest)},
                  {"searched", static_cast<double>(*searched)},
-                 {"heads", static_cast<double>(heads.size())}};
-  for (const char* name :
-       {metric::critical_n, metric::critical_p, metric::closest_n, metric::closest_n_low,
-        metric::closest_n_high, metric::closest_ratio, metric::closest_ratio_low,
-        metric::closest_ratio_high, metric::closest_n_exponent, metric::closest_n_exponent_low,
-        metric::closest_n_exponent_high}) {
-    claim.facts.push_back({name, value_of(name)});
+                 {"heads", static_cast<double>(heads.size())},
+                 {metric::critical_n, cell->value},
+                 {"critical_p", cell->p}};
+  for (const MetricCell& found : {closest, ratio, exponent}) {
+    claim.facts.push_back({found.metric, found.value});
+    claim.facts.push_back({found.metric + "_low", found.low});
+    claim.facts.push_back({found.metric + "_high", found.high});
   }
   claim.measured = fmt::format(
       "Below 6 % of L the median head's distance is at best {} times the theorem's expectation, at "
       "N = {}. In the reading \"context\": {}; the median over the heads is closest at N = {} ({} "
       "to {}), {:.1f} % of L, with a ratio of {} ({} to {}). {}",
-      shown(theorem.ratio), shown(theorem.n), what, of(metric::closest_n),
-      of(metric::closest_n_low), of(metric::closest_n_high),
-      100 * value_of(metric::closest_n) / *longest, of(metric::closest_ratio),
-      of(metric::closest_ratio_low), of(metric::closest_ratio_high),
-      by_the_papers_test(results, claim));
+      shown(theorem.ratio), shown(theorem.n), what, shown(closest.value), shown(closest.low),
+      shown(closest.high), 100 * closest.value / *longest, shown(ratio.value), shown(ratio.low),
+      shown(ratio.high), by_the_papers_test(results, claim));
   return claim;
 }
 
@@ -190,19 +187,17 @@ Claim critical_n_grows_sublinearly(const Results& results, const Thresholds&) {
     return not_tested("Critical N exists at no length, in the reading \"context\".");
   }
   const auto exponent = find_cell(results, metric::closest_n_exponent, {});
-  const auto low = find_cell(results, metric::closest_n_exponent_low, {});
-  const auto high = find_cell(results, metric::closest_n_exponent_high, {});
-  if (!exponent || !low || !high) {
+  if (!exponent || !exponent->has_interval()) {
     return not_tested(
         "Fewer than 3 lengths, or fewer than 8 heads, have a closest N: scan with "
         "ScanOptions::lengths = 128,256,512,1024.");
   }
-  claim.verdict = high->value < 1   ? Verdict::holds
-                  : low->value >= 1 ? Verdict::does_not_hold
-                                    : Verdict::cannot_tell;
+  claim.verdict = exponent->high < 1   ? Verdict::holds
+                  : exponent->low >= 1 ? Verdict::does_not_hold
+                                       : Verdict::cannot_tell;
   claim.measured = fmt::format("closest_n grows as L to the power {:.2f} ({:.2f} to {:.2f}).",
-                               exponent->value, low->value, high->value);
-  claim.facts = {{"exponent", exponent->value}, {"low", low->value}, {"high", high->value}};
+                               exponent->value, exponent->low, exponent->high);
+  claim.facts = {{"exponent", exponent->value}, {"low", exponent->low}, {"high", exponent->high}};
   return claim;
 }
 

@@ -62,7 +62,7 @@ OfPiece read_piece(const Results& piece, int tokens) {
   const double half = tokens / 2;
   // Means over t = 1 .. L-1; the mean up to 2L includes both halves.
   const LabelledArray& loss = piece.require_metric(metric::loss);
-  const double first = loss({0}), whole = loss({1});
+  const double first = loss({0, 0}), whole = loss({0, 1});
   return {mean_fall(piece, metric::entropy_normalized, half),
           mean_fall(piece, metric::separability_excess_beyond_sinks, half), first,
           ((tokens - 1) * whole - (half - 1) * first) / half};

@@ -31,13 +31,13 @@ struct OfCase {
 };
 
 OfCase read_case(const Results& one, const Dimension& tasks, Index tokens) {
-  const auto task = tasks.find(one.coord_names("task").front());
+  const auto task = tasks.find(one.coord_names(kOutcome).front());
   const auto over_heads = [&, heads = measured_heads(one)](const char* metric) {
     return mean_over_heads(one, metric, heads, {}).value_or(kUndefined);
   };
   return {.task = static_cast<double>(task.value_or(-1)),
           .tokens = static_cast<double>(tokens),
-          .loss = one.at(metric::answer_loss, {0}),
+          .loss = one.at(metric::loss, {0, 0}),
           .right = one.at(metric::answer_right, {0}),
           .entropy = over_heads(metric::entropy_normalized_beyond_sinks),
           .separability = over_heads(metric::separability_excess_beyond_sinks),
@@ -96,9 +96,10 @@ void measure_retrieval(const LimitsOptions& options, Results& results, Progress*
     const Results one = scan(*source, scan_of_case(options, source->info()), nullptr, stop);
     if (one.partial || stop.stop_requested()) return;
     found.push_back(
-        read_case(one, answered.require_coord("task"), source->info().documents.front()));
+        read_case(one, answered.require_coord(kOutcome), source->info().documents.front()));
   }
   copy_answers(answered, results);
+  results.text.tasks = answered.text.tasks;
   write(found, results);
 }
 

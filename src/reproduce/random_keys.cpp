@@ -28,6 +28,11 @@ CompareOptions compare_options(const ScanOptions& scan) {
   return compare;
 }
 
+// Returns a metric of a comparison without cases: all of it is of the text.
+LabelledArray of_text(const LabelledArray& metric) {
+  return metric.has_dim(kOutcome) ? metric.sel(kOutcome, kText) : metric;
+}
+
 Results without_metrics(const Results& results) {
   Results left = results;
   left.metrics.clear();
@@ -83,22 +88,22 @@ Results by_random_keys(const Results& comparison) {
   const Dimension random("random", std::vector<double>(numbers.begin(), numbers.end()));
   Results results = without_metrics(comparison);
   for (const char* name : kTaken) {
-    const LabelledArray* metric = comparison.metric(name);
-    if (metric == nullptr) continue;
+    if (comparison.metric(name) == nullptr) continue;
+    const LabelledArray metric = of_text(*comparison.metric(name));
     std::vector<Dimension> dims;
-    for (const Dimension& dim : metric->dims()) {
+    for (const Dimension& dim : metric.dims()) {
       if (dim.name() == "pattern") dims.push_back(window);
       dims.push_back(dim.name() == "pattern" ? random : dim);
     }
     const auto axis = std::ranges::find(dims, window.name(), &Dimension::name) - dims.begin();
-    LabelledArray changed = undefined_like(*metric, std::move(dims));
+    LabelledArray changed = undefined_like(metric, std::move(dims));
     changed.each([&](std::span<const Index> cell, std::size_t) {
       const auto place = places[cell[axis]][cell[axis + 1]];
       if (!place) return;
       std::vector<Index> from(cell.begin(), cell.end());
       from.erase(from.begin() + axis);
       from[axis] = *place;
-      changed.set(cell, metric->at(from));
+      changed.set(cell, metric.at(from));
     });
     results.add_metric(name, std::move(changed));
   }
@@ -111,7 +116,7 @@ Results by_head(const Results& comparison) {
   for (const char* name : kTaken) {
     const LabelledArray* metric = comparison.metric(name);
     if (metric == nullptr || !place) continue;
-    results.add_metric(name, metric->isel("pattern", *place).isel("length", -1));
+    results.add_metric(name, of_text(*metric).isel("pattern", *place).isel("length", -1));
   }
   return results;
 }

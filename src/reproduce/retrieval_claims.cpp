@@ -46,9 +46,12 @@ AnsweredCases cases_of(const Results& results) {
   const LabelledArray* loss = results.metric(metric::case_answer_loss);
   if (loss == nullptr) return found;
   found.all = std::ssize(loss->values);
+  // Tasks follow the text.
+  const Index first = results.require_coord(kOutcome).find(kText) ? 1 : 0;
   for (Index c = 0; c < found.all; ++c) {
     const double task = results.at(metric::case_task, {c});
-    const auto done = find_cell(results, metric::does_task, {{"task", static_cast<Index>(task)}});
+    const auto done =
+        find_cell(results, metric::does_task, {{kOutcome, first + static_cast<Index>(task)}});
     if (!done || done->value != 1) continue;
     found.task.push_back(task);
     const auto add = [&](std::vector<double>& values, const char* name) {

@@ -61,6 +61,9 @@ LabelledArray undefined_like(const LabelledArray& other, std::vector<Dimension> 
   array.identifier = other.identifier;
   array.change_of = other.change_of;
   if (!other.standard_error.empty()) array.with_standard_errors();
+  for (const auto& [name, numbers, number] : kEstimateParts) {
+    if (!(other.*numbers).empty()) (array.*numbers).resize(array.values.size(), kUndefined);
+  }
   if (!other.rows.empty()) array.with_rows();
   return array;
 }
@@ -125,6 +128,17 @@ LabelledArray& LabelledArray::with_standard_errors() {
   return *this;
 }
 
+LabelledArray& LabelledArray::with_intervals() {
+  low.resize(values.size(), kUndefined);
+  high.resize(values.size(), kUndefined);
+  return *this;
+}
+
+LabelledArray& LabelledArray::with_p() {
+  p.resize(values.size(), kUndefined);
+  return *this;
+}
+
 LabelledArray& LabelledArray::with_rows() {
   rows.resize(values.size(), 0);
   return *this;
@@ -149,18 +163,20 @@ Estimate LabelledArray::at(std::span<const Index> cell) const {
 
 Estimate LabelledArray::at_offset(std::size_t place) const {
   Estimate estimate{values[place]};
-  if (!standard_error.empty()) estimate.standard_error = standard_error[place];
+  for (const auto& [name, numbers, number] : kEstimateParts) {
+    if (!(this->*numbers).empty()) estimate.*number = (this->*numbers)[place];
+  }
   if (!rows.empty()) estimate.rows = rows[place];
-  if (!degrees_of_freedom.empty()) estimate.degrees_of_freedom = degrees_of_freedom[place];
   return estimate;
 }
 
 void LabelledArray::set(std::span<const Index> cell, const Estimate& estimate) {
   const auto place = static_cast<std::size_t>(offset(cell));
   values[place] = estimate.value;
-  if (!standard_error.empty()) standard_error[place] = estimate.standard_error;
+  for (const auto& [name, numbers, number] : kEstimateParts) {
+    if (!(this->*numbers).empty()) (this->*numbers)[place] = estimate.*number;
+  }
   if (!rows.empty()) rows[place] = estimate.rows;
-  if (!degrees_of_freedom.empty()) degrees_of_freedom[place] = estimate.degrees_of_freedom;
 }
 
 void LabelledArray::set_along(std::span<const Index> outer, std::span<const Estimate> estimates) {
@@ -190,9 +206,8 @@ LabelledArray LabelledArray::gathered(Gather which) const {
   each_offset(which.offsets, which.base, [&](Index offset) { cells.push_back(offset); });
   LabelledArray array = undefined_like(*this, std::move(which.dims));
   take_cells(values, cells, array.values);
-  take_cells(standard_error, cells, array.standard_error);
-  if (!degrees_of_freedom.empty()) {
-    take_cells(degrees_of_freedom, cells, array.degrees_of_freedom);
+  for (const auto& [name, numbers, number] : kEstimateParts) {
+    if (!(this->*numbers).empty()) take_cells(this->*numbers, cells, array.*numbers);
   }
   take_cells(rows, cells, array.rows);
   return array;
@@ -211,11 +226,15 @@ void LabelledArray::scatter(const LabelledArray& from, const Gather& to) {
   }
   each_offset(to.offsets, to.base, [&](Index offset) { cells.push_back(offset); });
   put_cells(from.values, cells, values);
-  put_cells(from.standard_error, cells, standard_error);
-  // If the new degrees of freedom are unknown, the old ones must not remain.
-  const std::vector<double> unknown(from.standard_error.size(), kUndefined);
-  put_cells(from.degrees_of_freedom.empty() ? unknown : from.degrees_of_freedom, cells,
-            degrees_of_freedom);
+  const std::vector<double> unknown(from.values.size(), kUndefined);
+  for (const auto& [name, numbers, number] : kEstimateParts) {
+    // What is not known of the new values must not remain from the old ones.
+    const bool stays =
+        numbers == &LabelledArray::standard_error ||
+        (numbers == &LabelledArray::degrees_of_freedom && from.standard_error.empty());
+    const bool known = !(from.*numbers).empty();
+    if (known || !stays) put_cells(known ? from.*numbers : unknown, cells, this->*numbers);
+  }
   put_cells(from.rows, cells, rows);
 }
 
@@ -274,8 +293,7 @@ LabelledArray LabelledArray::renamed(std::string_view from, std::string to) cons
 
 LabelledArray LabelledArray::map(const std::function<double(double)>& f) const {
   LabelledArray array = *this;
-  array.standard_error.clear();
-  array.degrees_of_freedom.clear();
+  for (const auto& [name, numbers, number] : kEstimateParts) (array.*numbers).clear();
   array.rows.clear();
   for (double& value : array.values) {
     if (!is_none(value)) value = f(value);

@@ -11,72 +11,15 @@
 
 #include "base/strict_json.hpp"
 #include "results/catalogue_text.hpp"
+#include "results/declaration.hpp"
 #include "results/declared.hpp"
 #include "results/next_commands.hpp"
 
 namespace headgauge {
 namespace {
 
-[[noreturn]] void refuse(const std::string& place, const std::string& what) {
-  throw std::logic_error(fmt::format("catalogue: {}: {}", place, what));
-}
-
-// Takes the keys of an object one by one; an unread key is an error at the end.
-class Keys {
- public:
-  Keys(nlohmann::json object, std::string place)
-      : left_(std::move(object)), place_(std::move(place)) {
-    if (!left_.is_object()) refuse(place_, "expected an object");
-  }
-
-  template <class T>
-  std::optional<T> find(const char* key) {
-    const auto at = left_.find(key);
-    if (at == left_.end()) return std::nullopt;
-    try {
-      T value = std::move(*at).template get<T>();
-      left_.erase(at);
-      return value;
-    } catch (const nlohmann::json::exception&) {
-      refuse(place_, fmt::format("\"{}\" has a wrong type", key));
-    }
-  }
-  template <class T>
-  T take(const char* key) {
-    auto value = find<T>(key);
-    if (!value) refuse(place_, fmt::format("\"{}\" is missing", key));
-    return std::move(*value);
-  }
-  nlohmann::json::array_t list(const char* key) {
-    return find<nlohmann::json::array_t>(key).value_or(nlohmann::json::array_t());
-  }
-  std::string text(const char* key) {
-    auto value = take<std::string>(key);
-    if (value.empty()) refuse(place_, fmt::format("\"{}\" is empty", key));
-    return value;
-  }
-  // Returns the enum value whose name is given.
-  template <class Enum>
-  Enum one_of(const char* key, std::initializer_list<std::pair<const char*, Enum>> names) {
-    const std::string name = text(key);
-    for (const auto& [known, value] : names) {
-      if (name == known) return value;
-    }
-    refuse(place_, fmt::format("\"{}\" is \"{}\"", key, name));
-  }
-  // Leaves keys to the report page, which alone reads them.
-  void skip(std::initializer_list<const char*> keys) {
-    for (const char* key : keys) left_.erase(key);
-  }
-  void done() const {
-    if (!left_.empty()) refuse(place_, fmt::format("unknown key \"{}\"", left_.begin().key()));
-  }
-  bool has(const char* key) const { return left_.contains(key); }
-
- private:
-  nlohmann::json left_;
-  std::string place_;
-};
+using declaration::Keys;
+using declaration::refuse;
 
 std::string command_after(Keys& keys) {
   if (!keys.has("next")) {
@@ -174,7 +117,10 @@ MetricInfo read_metric(nlohmann::json object, const MetricGroup& group, std::siz
   info.by_position = keys.find<bool>("by_position").value_or(false);
   info.command = keys.has("command") ? keys.text("command") : group.command;
   if (keys.has("fraction_of")) info.fraction_of = keys.text("fraction_of");
-  if (keys.has("interval_of")) info.interval_of = keys.text("interval_of");
+  info.formerly =
+      keys.find<std::vector<std::string>>("formerly").value_or(std::vector<std::string>());
+  if (keys.has("interval")) info.interval = keys.text("interval");
+  if (keys.has("test")) info.test = keys.text("test");
   info.aside = keys.find<bool>("aside").value_or(false);
   info.bound = keys.find<bool>("bound").value_or(false);
   if (const auto ends = keys.find<std::vector<double>>("range")) {
@@ -213,7 +159,7 @@ void read_group(nlohmann::json file, std::size_t number, Catalogue& catalogue) {
   }
   auto metrics = keys.take<nlohmann::json::array_t>("metrics");
   auto experiments = keys.list("experiments");
-  keys.skip({"figures"});
+  keys.skip({"figures", "tables"});
   keys.done();
   for (nlohmann::json& experiment : experiments) {
     catalogue.experiments.push_back(read_experiment(std::move(experiment), group));
@@ -243,9 +189,7 @@ void require_names(const Catalogue& catalogue) {
     }
   }
   for (const MetricInfo& metric : catalogue.metrics) {
-    for (const std::string& other : {metric.fraction_of, metric.interval_of}) {
-      require_metric(metric.name, other);
-    }
+    require_metric(metric.name, metric.fraction_of);
   }
   for (const FlagInfo& flag : catalogue.flags) {
     require_metric(flag.name, flag.share_of);
@@ -355,6 +299,31 @@ const MetricInfo& metric_info(std::string_view name) {
   return *info;
 }
 
+std::string metric_hint(std::string_view name, const std::vector<std::string>& names) {
+  const auto now = [](std::string_view old) -> const MetricInfo* {
+    const auto found = std::ranges::find_if(all_metrics(), [&](const MetricInfo& metric) {
+      return std::ranges::find(metric.formerly, old) != metric.formerly.end();
+    });
+    return found == all_metrics().end() ? nullptr : &*found;
+  };
+  if (const MetricInfo* info = now(name)) {
+    const bool is_p = name.ends_with("_p") && !info->test.empty();
+    return fmt::format("; it is now {}{}", is_p ? "\"p\" of " : "", info->name);
+  }
+  if (name.ends_with("_change")) {
+    const std::string hint = metric_hint(name.substr(0, name.size() - 7), {});
+    if (!hint.empty()) return hint + ", of which look for the change";
+  }
+  for (const std::string_view part : {"low", "high", "p"}) {
+    if (!name.ends_with(fmt::format("_{}", part))) continue;
+    const std::string_view base = name.substr(0, name.size() - part.size() - 1);
+    const MetricInfo* info = now(base) != nullptr ? now(base) : find_metric_info(base);
+    if (info == nullptr || (part == "p" ? info->test : info->interval).empty()) continue;
+    return fmt::format("; it is now \"{}\" of {}", part, info->name);
+  }
+  return did_you_mean(std::string(name), names);
+}
+
 const Experiment* find_experiment(std::string_view metric) {
   for (const Experiment& experiment : experiments()) {
     const std::string prefix = experiment.name + "_";
@@ -381,7 +350,10 @@ LabelledArray& add_declared(Results& results, std::string_view name) {
 LabelledArray& add_declared(Results& results, std::string_view name,
                             std::vector<std::string> dims) {
   const MetricInfo& info = metric_info(name);
-  return results.add_metric(info.name, std::move(dims), info.unit);
+  LabelledArray& metric = results.add_metric(info.name, std::move(dims), info.unit);
+  if (!info.interval.empty()) metric.with_intervals();
+  if (!info.test.empty()) metric.with_p();
+  return metric;
 }
 
 void give_meaning(std::string_view name, LabelledArray& metric) {
@@ -389,11 +361,6 @@ void give_meaning(std::string_view name, LabelledArray& metric) {
   if (info == nullptr) return;
   metric.none = info->none;
   metric.identifier = info->identifier;
-}
-
-bool is_interval_end(std::string_view name) {
-  const MetricInfo* info = find_metric_info(name);
-  return info != nullptr && !info->interval_of.empty();
 }
 
 const MetricInfo* metric_of_flag(std::string_view flag) {

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "headgauge/metric_names.hpp"
 #include "results/value_or.hpp"
 
 namespace headgauge {
@@ -35,8 +36,30 @@ bool names_a_head(const Results& results, const HeadSelection& selection) {
 
 }  // namespace
 
+std::vector<std::string> outcomes_of(const Results& results) {
+  if (results.coord(kOutcome) == nullptr) return {};
+  const auto names = results.coord_names(kOutcome);
+  return {names.begin(), names.end()};
+}
+
+std::vector<Index> tasks_of(const Results& results) {
+  std::vector<Index> places;
+  const LabelledArray* does = results.metric(metric::does_task);
+  if (does == nullptr || does->dim_names() != std::vector<std::string>{kOutcome}) return places;
+  for (Index i = 0; i < does->size(); ++i) {
+    if (!std::isnan(does->values[i])) places.push_back(i);
+  }
+  return places;
+}
+
+std::optional<Index> replay_of(const Results& results) {
+  const Dimension* outcomes = results.coord(kOutcome);
+  const auto place = outcomes == nullptr ? std::nullopt : outcomes->find(kReplay);
+  return place && std::ranges::count(tasks_of(results), *place) == 0 ? place : std::nullopt;
+}
+
 std::optional<MetricCell> find_cell(const Results& results, std::string_view metric,
-                                    std::initializer_list<Pick> picks) {
+                                    std::span<const Pick> picks) {
   const LabelledArray* array = results.metric(metric);
   if (array == nullptr) return std::nullopt;
   MetricCell cell;
@@ -47,16 +70,15 @@ std::optional<MetricCell> find_cell(const Results& results, std::string_view met
       cell.index.push_back(pick->second);
     } else if (dim.name() == "length" && dim.size() > 0) {
       cell.index.push_back(dim.size() - 1);
+    } else if (const auto text = dim.name() == kOutcome ? dim.find(kText) : std::nullopt) {
+      cell.index.push_back(*text);
     } else {
       return std::nullopt;
     }
   }
-  const Estimate estimate = array->at(cell.index);
-  if (!std::isfinite(estimate.value)) return std::nullopt;
-  cell.value = estimate.value;
-  cell.standard_error = estimate.standard_error;
-  cell.degrees_of_freedom = estimate.degrees_of_freedom;
-  cell.is_none = array->is_none(estimate.value);
+  static_cast<Estimate&>(cell) = array->at(cell.index);
+  if (!std::isfinite(cell.value)) return std::nullopt;
+  cell.is_none = array->is_none(cell.value);
   return cell;
 }
 

@@ -16,7 +16,8 @@ namespace {
 // Returns true for dims whose labels are listed separately. Along other dims only the value that
 // stands out most is listed.
 bool stands_alone(const std::string& dim) {
-  return dim == "layer" || dim == "head" || dim == "normalizer" || dim == "pattern";
+  return dim == "layer" || dim == "head" || dim == "normalizer" || dim == "pattern" ||
+         dim == kOutcome;
 }
 
 // Orders changes: a larger rank stands out more. Those with an error of 0 come last: a few values

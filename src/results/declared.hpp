@@ -9,7 +9,8 @@
 
 namespace headgauge {
 
-// Adds a metric of the catalogue with its declared dims and unit, undefined everywhere.
+// Adds a metric of the catalogue with its declared dims, unit, interval and p, undefined
+// everywhere.
 LabelledArray& add_declared(Results& results, std::string_view name);
 
 // Adds it with other dims, for example with an additional dim for several runs.
@@ -17,8 +18,5 @@ LabelledArray& add_declared(Results& results, std::string_view name, std::vector
 
 // Sets the "none was found" value and the identifier flag of a metric that the catalogue knows.
 void give_meaning(std::string_view name, LabelledArray& metric);
-
-// Returns whether the catalogue declares the metric as an end of another's confidence interval.
-bool is_interval_end(std::string_view name);
 
 }  // namespace headgauge

@@ -28,9 +28,10 @@ constexpr std::array<std::pair<const char*, const char*>, 3> kDescribing = {
 
 // Gives both arrays the same parts (standard errors, rows), so that they can be stacked.
 void give_same_parts(LabelledArray& before, LabelledArray& after) {
-  if (!before.standard_error.empty() || !after.standard_error.empty()) {
-    before.with_standard_errors();
-    after.with_standard_errors();
+  for (const auto& [name, numbers, number] : kEstimateParts) {
+    if ((before.*numbers).empty() && (after.*numbers).empty()) continue;
+    for (LabelledArray* of : {&before, &after})
+      (of->*numbers).resize(of->values.size(), kUndefined);
   }
   if (before.rows.empty() || after.rows.empty()) {
     before.rows.clear();
@@ -103,7 +104,7 @@ class Difference {
         const std::vector<std::string> shared = shared_names(before_, after_);
         throw UsageError(fault(
             "DiffOptions::metrics", "metrics of both files",
-            in_quotes(name) + did_you_mean(name, shared),
+            in_quotes(name) + metric_hint(name, shared),
             fmt::format(
                 "they share {}",
                 shared.empty() ? "none" : legible(fmt::format("{}", fmt::join(shared, ", "))))));
@@ -203,8 +204,7 @@ class Difference {
     }
     const LabelledArray* const runs[] = {&before, &after};
     results_.add_metric(name, stack(runs, *results_.coord(kRun)));
-    if (after.identifier || is_interval_end(name)) return;
-    if (!is_listed(name)) return;
+    if (after.identifier || !is_listed(name)) return;
     change.change_of = name;
     // If a share is undefined, the metric that it is a share of is counted instead.
     const MetricInfo* info = find_metric_info(name);
@@ -224,11 +224,9 @@ class Difference {
   // Keeps only the selected heads.
   void leave_selected(LabelledArray& metric) const {
     if (options_.heads.empty()) return;
-    metric.each([&](std::span<const Index> cell, std::size_t at) {
+    metric.each([&](std::span<const Index> cell, std::size_t) {
       if (selected(cell)) return;
-      metric.values[at] = kUndefined;
-      if (!metric.standard_error.empty()) metric.standard_error[at] = kUndefined;
-      if (!metric.rows.empty()) metric.rows[at] = 0;
+      metric.set(cell, {});
     });
   }
 

@@ -4,10 +4,12 @@
 
 #include <charconv>
 #include <cmath>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/file.hpp"
+#include "headgauge/cells.hpp"
 #include "headgauge/results.hpp"
 
 namespace headgauge {
@@ -53,59 +55,76 @@ bool is_column(const LabelledArray& metric, const std::vector<Dimension>& dims) 
   return own == metric.dim_names();
 }
 
-// Returns the value in the row of a cell along `dims`; undefined if the metric's value is in
-// another row.
-double value_in_row(const LabelledArray& metric, const std::vector<Dimension>& dims,
-                    std::span<const Index> cell) {
+// Returns the estimate in the row of a cell along `dims`; undefined if it is in another row.
+Estimate in_row(const LabelledArray& metric, const std::vector<Dimension>& dims,
+                std::span<const Index> cell) {
   std::vector<Index> own;
   for (std::size_t k = 0; k < dims.size(); ++k) {
     if (metric.has_dim(dims[k].name())) {
       own.push_back(cell[k]);
     } else if (cell[k] + 1 < dims[k].size()) {
-      return kUndefined;
+      return {};
     }
   }
-  return metric.at(own).value;
+  return metric.at(own);
 }
 
 }  // namespace
 
-std::string heads_csv_text(const Results& results) {
+HeadsTable heads_table(const Results& results) {
   // Runs, interventions and plans that are compared have a column of their own.
-  std::vector<std::string> names{"layer", "head"};
+  HeadsTable table{{"layer", "head"}};
   for (const char* name : {"run", "normalizer", "pattern", "budget"}) {
-    if (results.coord(name) != nullptr) names.emplace_back(name);
+    if (results.coord(name) != nullptr) table.row_names.emplace_back(name);
   }
   // Checkpoints that are joined have steps in place of lengths.
   const bool steps = results.coord("step") != nullptr && results.coord("length") == nullptr;
-  names.emplace_back(steps ? "step" : "length");
-  std::string text = fmt::format("{}", fmt::join(names, ","));
-  std::vector<Dimension> dims;
-  for (const std::string& name : names) {
-    if (const Dimension* dim = results.coord(name)) dims.push_back(*dim);
+  table.row_names.emplace_back(steps ? "step" : "length");
+  for (const std::string& name : table.row_names) {
+    if (const Dimension* dim = results.coord(name)) table.rows.push_back(*dim);
   }
-  std::vector<const LabelledArray*> columns;
+  const LabelledArray rows(table.rows);
   for (const auto& [name, metric] : results.metrics) {
-    if (dims.size() < names.size() || !is_column(metric, dims)) continue;
-    columns.push_back(&metric);
-    text += "," + field(name);
+    const bool judged = metric.has_dim(kOutcome) && metric.dim(kOutcome).find(kText).has_value();
+    const LabelledArray column = judged ? metric.sel(kOutcome, kText) : metric;
+    if (table.rows.size() < table.row_names.size() || !is_column(column, table.rows)) {
+      table.left_out.push_back(name);
+      continue;
+    }
+    const auto add = [&](const std::string& title, double Estimate::*number) {
+      std::vector<double>& numbers = table.columns.emplace_back(title, 0).second;
+      rows.each([&](std::span<const Index> cell, std::size_t) {
+        numbers.push_back(in_row(column, table.rows, cell).*number);
+      });
+    };
+    add(name, &Estimate::value);
+    for (const auto& [part, numbers, number] : kEstimateParts) {
+      const bool shown = number != &Estimate::degrees_of_freedom && !(column.*numbers).empty();
+      if (shown) add(fmt::format("{}_{}", name, part), number);
+    }
   }
-  text += "\n";
-  if (columns.empty()) return text;
+  return table;
+}
 
-  LabelledArray(dims).each([&](std::span<const Index> cell, std::size_t) {
-    for (std::size_t k = 0; k < dims.size(); ++k) {
+std::string heads_csv_text(const Results& results) {
+  const HeadsTable table = heads_table(results);
+  std::string text = fmt::format("{}", fmt::join(table.row_names, ","));
+  for (const auto& [title, numbers] : table.columns) text += "," + field(title);
+  text += "\n";
+  if (table.columns.empty()) return text;
+  LabelledArray(table.rows).each([&](std::span<const Index> cell, std::size_t row) {
+    for (std::size_t k = 0; k < table.rows.size(); ++k) {
       if (k > 0) text += ",";
-      const Coordinate& labels = dims[k].labels();
+      const Coordinate& labels = table.rows[k].labels();
       if (const auto* numbers = std::get_if<std::vector<double>>(&labels)) {
         append_number(text, (*numbers)[cell[k]]);
       } else {
-        text += field(dims[k].label(cell[k]));
+        text += field(table.rows[k].label(cell[k]));
       }
     }
-    for (const LabelledArray* column : columns) {
+    for (const auto& [title, numbers] : table.columns) {
       text += ",";
-      append_number(text, value_in_row(*column, dims, cell));
+      append_number(text, numbers[row]);
     }
     text += "\n";
   });

@@ -4,8 +4,11 @@
 #include <cmath>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "base/file.hpp"
 #include "base/strict_json.hpp"
+#include "headgauge/advice.hpp"
 #include "headgauge/results.hpp"
 #include "results/json_fields.hpp"
 #include "results/schema.hpp"
@@ -230,9 +233,8 @@ LabelledArray metric_at(const Place& place, const Results& results) {
   read_cells("values", values);
   LabelledArray metric(std::move(dims), unit);
   metric.values = std::move(values);
-  if (place.has("stderr")) read_cells("stderr", metric.standard_error);
-  if (place.has("degrees_of_freedom")) {
-    read_cells("degrees_of_freedom", metric.degrees_of_freedom);
+  for (const auto& [name, numbers, number] : kEstimateParts) {
+    if (place.has(name)) read_cells(name, metric.*numbers);
   }
   if (place.has("rows")) read_cells("rows", metric.rows);
   const Reader meaning{place};
@@ -310,6 +312,27 @@ Json object_at(const Place& root, const char* key) {
   return place.json;
 }
 
+// Returns the command that makes the results of an older file again, as far as the file says.
+std::string command_again(const Place& root) {
+  Results old;
+  old.settings = object_at(root, "settings");
+  old.model = record_of<ModelRecord>(object_at(root, "model"));
+  std::string command = "COMMAND";
+  if (root.has("command")) read(root["command"], command);
+  constexpr std::string_view kOptions = " --out DIR, with the options of its settings";
+  if (command == command_text(Command::diff) || command == command_text(Command::series)) {
+    return fmt::format("headgauge {} FILE... --out DIR, of results that are made again", command);
+  }
+  if (old.settings.contains("tokens") && old.model.family == "synthetic") {
+    const std::string law = value_or<std::string>(old.settings, "tokens", "LAW");
+    return fmt::format("headgauge {} --synthetic {}{}", command, law, kOptions);
+  }
+  std::string words = fmt::format("headgauge {} MODEL TEXT", command);
+  if (command == command_text(Command::compare)) words += " CHANGE";
+  if (command == command_text(Command::plan)) words += " --confirm FILE";
+  return with_commands(old, words + std::string(kOptions));
+}
+
 void check_schema(const Place& root) {
   const std::string schema = value_at<std::string>(root["schema"]);
   const Place place = root["schema"];
@@ -319,8 +342,12 @@ void check_schema(const Place& root) {
   const char* first = schema.data() + kResultsFormat.size();
   const char* last = schema.data() + schema.size();
   const auto [end, error] = std::from_chars(first, last, major);
-  if (error != std::errc{} || (end != last && *end != '.') || major < kResultsMajor) {
+  if (error != std::errc{} || (end != last && *end != '.') || major < 1) {
     fail(place.where, expected, describe(place.json));
+  }
+  if (major < kResultsMajor) {
+    throw UnsupportedError(fault(place.where, expected, describe(place.json),
+                                 "make the results again: " + command_again(root)));
   }
   if (major > kResultsMajor) {
     throw UnsupportedError(

@@ -55,18 +55,20 @@ Json nest(const LabelledArray& metric, const std::vector<T>& values) {
   return nest(values, sizes, next);
 }
 
-bool knows_freedom(const LabelledArray& metric) {
-  return std::ranges::any_of(metric.degrees_of_freedom, [](double f) { return !std::isnan(f); });
+bool is_known(const std::vector<double>& numbers) {
+  return std::ranges::any_of(numbers, [](double number) { return !std::isnan(number); });
 }
 
 Json metric_to_json(const LabelledArray& metric) {
   Json json = attributes_to_json(metric);
   json["values"] = nest(metric, metric.values);
-  if (!metric.standard_error.empty()) json["stderr"] = nest(metric, metric.standard_error);
-  if (knows_freedom(metric)) {
-    std::vector<Freedom> freedom;
-    for (const double value : metric.degrees_of_freedom) freedom.push_back({value});
-    json["degrees_of_freedom"] = nest(metric, freedom);
+  for (const auto& [name, part, number] : kEstimateParts) {
+    const std::vector<double>& numbers = metric.*part;
+    if (part != &LabelledArray::degrees_of_freedom) {
+      if (!numbers.empty()) json[name] = nest(metric, numbers);
+    } else if (is_known(numbers)) {
+      json[name] = nest(metric, std::vector<Freedom>(numbers.begin(), numbers.end()));
+    }
   }
   if (!metric.rows.empty()) json["rows"] = nest(metric, metric.rows);
   return json;

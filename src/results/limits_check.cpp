@@ -24,7 +24,7 @@ class Checker {
     const LabelledArray* array = diff_.metric(limit_.metric);
     if (array == nullptr || !array->has_dim("run")) {
       fail("metric", "a metric that was compared",
-           in_quotes(limit_.metric) + did_you_mean(limit_.metric, compared()),
+           in_quotes(limit_.metric) + metric_hint(limit_.metric, compared()),
            fmt::format("these were: {}", fmt::join(compared(), ", ")));
     }
     const MetricPairs metric(diff_, limit_.metric);

@@ -69,6 +69,12 @@ std::string_view kind_text(FactSource::Kind kind) {
       return "cell";
     case FactSource::Kind::standard_error:
       return "standard_error";
+    case FactSource::Kind::low:
+      return "low";
+    case FactSource::Kind::high:
+      return "high";
+    case FactSource::Kind::p:
+      return "p";
     case FactSource::Kind::coordinate:
       return "coordinate";
     case FactSource::Kind::setting:
@@ -154,7 +160,7 @@ const LabelledArray& Results::require_metric(std::string_view name) const {
   std::vector<std::string> known;
   for (const auto& [other, array] : metrics) known.push_back(other);
   throw UsageError(fault("results", fmt::format("a metric \"{}\"", name),
-                         "none" + did_you_mean(name, known), "the metrics are " + joined(known)));
+                         "none" + metric_hint(name, known), "the metrics are " + joined(known)));
 }
 
 }  // namespace headgauge

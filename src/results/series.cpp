@@ -162,7 +162,7 @@ class Series {
   bool is_of_heads(const std::string& name) const {
     const LabelledArray* array = run(count() - 1).metric(name);
     if (array == nullptr || !array->has_dim("layer") || !array->has_dim("head")) return false;
-    if (array->identifier || is_interval_end(name)) return false;
+    if (array->identifier) return false;
     return std::ranges::all_of(runs_, [&](const NamedRun& other) {
       return std::ranges::any_of(heads_, [&](const HeadName& head) {
         return find_judged_cell(*other.results, name, head).has_value();
@@ -173,13 +173,8 @@ class Series {
   void choose_metrics() {
     for (const std::string& name : options_.metrics) {
       if (is_of_heads(name)) continue;
-      if (is_interval_end(name)) {
-        throw UsageError(fault("SeriesOptions::metrics", "metrics that have an error of their own",
-                               in_quotes(name) + ", an end of an interval",
-                               "name " + find_metric_info(name)->interval_of));
-      }
       throw UsageError(fault("SeriesOptions::metrics", "metrics of heads that all results have",
-                             in_quotes(name) + did_you_mean(name, names_of(run(count() - 1))),
+                             in_quotes(name) + metric_hint(name, names_of(run(count() - 1))),
                              "`headgauge list measures` lists them"));
     }
     for (const auto& [name, array] : run(count() - 1).metrics) {

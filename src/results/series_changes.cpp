@@ -61,9 +61,8 @@ Estimate slope_of(const StepCurve& curve) {
 }
 
 void judge_changes(Results& joined, double level) {
-  LabelledArray& adjusted = add_declared(joined, metric::series_change_p);
   LabelledArray& half = add_declared(joined, metric::series_half_step);
-  const LabelledArray& changes = joined.require_metric(metric::series_change);
+  LabelledArray& changes = *joined.metric(metric::series_change);
   const auto metrics = joined.coord_names("series_metric");
   std::vector<double> p;
   std::vector<std::size_t> tested;
@@ -76,14 +75,14 @@ void judge_changes(Results& joined, double level) {
     half.values[at] = half_step(curve);
     if (std::isnan(change.standard_error)) return;
     const bool same = is_rounding(curve.values.front().value, curve.values.back().value);
-    adjusted.values[at] = same ? 1 : t_test(mean_of(change)).p;
+    changes.p[at] = same ? 1 : t_test(mean_of(change)).p;
     // A standard error of 0 leaves no randomness, so the change is not tested.
     if (change.standard_error == 0) return;
-    p.push_back(adjusted.values[at]);
+    p.push_back(changes.p[at]);
     tested.push_back(at);
   });
   p = adjusted_p_values(p);
-  for (std::size_t i = 0; i < p.size(); ++i) adjusted.values[tested[i]] = p[i];
+  for (std::size_t i = 0; i < p.size(); ++i) changes.p[tested[i]] = p[i];
 
   std::string place;
   const auto& settings = joined.settings;
@@ -99,8 +98,8 @@ void judge_changes(Results& joined, double level) {
       {fmt::format("{} results from step {} to step {}{}: {} of {} values (a metric of a head) are "
                    "shown to change from the first to the last (false discovery rate {:g} %).",
                    steps.size(), steps.front(), steps.back(), place,
-                   std::ranges::count_if(adjusted.values, [&](double v) { return v < level; }),
-                   std::ranges::count_if(adjusted.values, [](double v) { return !std::isnan(v); }),
+                   std::ranges::count_if(changes.p, [&](double v) { return v < level; }),
+                   std::ranges::count_if(changes.p, [](double v) { return !std::isnan(v); }),
                    100 * level),
        {},
        {}});

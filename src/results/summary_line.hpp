@@ -45,6 +45,21 @@ class Line {
                  {Kind::standard_error, cell.metric, cell.index},
                  cell.standard_error});
   }
+  // Add the ends of a cell's interval as number() and nats() would, and its p.
+  Line& ends(const MetricCell& cell, double scale = 1) {
+    end(Kind::low, cell, cell.low, scale).say(" to ");
+    return end(Kind::high, cell, cell.high, scale);
+  }
+  Line& ends_in_nats(const MetricCell& cell) {
+    const auto end = [&](Kind kind, double value) {
+      fact({fmt::format("{:+.4f}", value), {kind, cell.metric, cell.index}, value});
+    };
+    end(Kind::low, cell.low);
+    say(" to ");
+    end(Kind::high, cell.high);
+    return *this;
+  }
+  Line& p(const MetricCell& cell) { return end(Kind::p, cell, cell.p, 1); }
   // Adds a whole number.
   Line& whole(FactSource source, double value) {
     return fact({fmt::format("{:.0f}", value), std::move(source), value});
@@ -72,6 +87,10 @@ class Line {
   SummaryLine done() { return std::move(line_); }
 
  private:
+  Line& end(Kind kind, const MetricCell& cell, double value, double scale) {
+    return fact({rounded(value * scale), {kind, cell.metric, cell.index}, value, scale});
+  }
+
   SummaryLine line_;
 };
 

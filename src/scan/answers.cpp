@@ -10,8 +10,11 @@
 #include <set>
 
 #include "base/octaves.hpp"
+#include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
 #include "results/declared.hpp"
+#include "results/mean_of.hpp"
+#include "results/outcomes.hpp"
 #include "statistics/inference.hpp"
 #include "statistics/student.hpp"
 
@@ -112,85 +115,75 @@ TaskSet::TaskSet(const SourceInfo& source) {
 
 void TaskSet::write_coords(Results& results) const {
   std::vector<std::string> names;
-  for (const TaskCases& task : tasks_) names.push_back(task.task);
-  results.set_coord("task", names);
+  // "text" is the outcome of texts, even where there is none.
+  for (const TaskCases& task : tasks_) {
+    names.push_back(task.task == kText ? task.task + " (task)" : task.task);
+  }
+  add_outcomes(names, results);
   if (!distances_.empty()) results.set_coord("source_distance", distances_);
   results.set_coord("context", contexts_);
 }
 
 AnswerMetrics::AnswerMetrics(const TaskSet& tasks, const std::vector<std::string>& outer,
                              bool curves, Results& results)
-    : tasks_(tasks), results_(results) {
-  std::vector<std::string> dims = outer;
-  dims.emplace_back("task");
-  const auto add = [&](const char* name) {
-    return &add_declared(results, name, dims).with_standard_errors().with_rows();
-  };
-  loss_ = add(metric::answer_loss);
-  right_ =
-      add_share(metric::answer_right, metric::answer_right_low, metric::answer_right_high, dims);
+    : tasks_(tasks),
+      results_(results),
+      first_(results.coord_size(kOutcome) - std::ssize(tasks.tasks())),
+      last_length_(results.coord_size("length") - 1) {
+  loss_ = add(metric::loss, outer, "length");
+  right_ = add(metric::answer_right, outer);
   if (!curves) return;
-  dims.emplace_back("context");
-  loss_by_context_ = add(metric::answer_loss_by_context);
-  right_by_context_ =
-      add_share(metric::answer_right_by_context, metric::answer_right_by_context_low,
-                metric::answer_right_by_context_high, dims);
+  loss_by_context_ = add(metric::answer_loss_by_context, outer, "context");
+  right_by_context_ = add(metric::answer_right_by_context, outer, "context");
   if (results.coord("source_distance") == nullptr) return;
-  dims.back() = "source_distance";
-  loss_by_distance_ = add(metric::answer_loss_by_distance);
-  right_by_distance_ =
-      add_share(metric::answer_right_by_distance, metric::answer_right_by_distance_low,
-                metric::answer_right_by_distance_high, dims);
+  loss_by_distance_ = add(metric::answer_loss_by_distance, outer, "source_distance");
+  right_by_distance_ = add(metric::answer_right_by_distance, outer, "source_distance");
 }
 
 void AnswerMetrics::add_changes(const std::vector<std::string>& outer) {
-  std::vector<std::string> dims = outer;
-  dims.emplace_back("task");
-  loss_change_ =
-      &add_declared(results_, metric::answer_loss_change, dims).with_standard_errors().with_rows();
-  loss_change_->change_of = metric::answer_loss;
-  kept_ =
-      add_share(metric::answers_kept, metric::answers_kept_low, metric::answers_kept_high, dims);
+  loss_change_ = add(metric::loss_change, outer, "length");
+  loss_change_->change_of = metric::loss;
+  kept_ = add(metric::answers_kept, outer);
 }
 
-AnswerMetrics::Share AnswerMetrics::add_share(const char* name, const char* low, const char* high,
-                                              const std::vector<std::string>& dims) {
-  return {&add_declared(results_, name, dims).with_rows(), &add_declared(results_, low, dims),
-          &add_declared(results_, high, dims)};
+// Adds a metric over `dims`, the outcome and `also`; that of a loss may be there for the text.
+LabelledArray* AnswerMetrics::add(const char* name, std::vector<std::string> dims,
+                                  const char* also) {
+  if (LabelledArray* there = results_.metric(name)) return there;
+  dims.emplace_back(kOutcome);
+  if (also != nullptr) dims.emplace_back(also);
+  LabelledArray& metric = add_declared(results_, name, dims).with_rows();
+  if (metric.unit == "nats") metric.with_standard_errors();
+  return &metric;
 }
 
-void AnswerMetrics::set(const Share& share, std::span<const Index> cell, Index hits, Index of) {
-  if (of == 0) return;
-  const Interval interval = proportion_interval(hits, of);
-  share.share->set(cell,
-                   {.value = static_cast<double>(hits) / static_cast<double>(of), .rows = of});
-  share.low->set(cell, {.value = interval.low});
-  share.high->set(cell, {.value = interval.high});
-}
-
-void AnswerMetrics::put_group(const Predictions& predictions, std::span<const Index> documents,
-                              std::span<const Index> cell, LabelledArray& loss,
-                              const Share& right) {
-  std::vector<double> losses;
-  Index hits = 0;
-  for (const Index d : documents) {
-    if (!is_known(predictions, d)) continue;
-    losses.push_back(loss_of(predictions[d]));
-    hits += is_right(predictions[d]) ? 1 : 0;
-  }
-  if (losses.empty()) return;
-  loss.set(cell, estimate_of(losses));
-  set(right, cell, hits, std::ssize(losses));
+std::vector<Index> AnswerMetrics::of_task(std::span<const Index> cell, std::size_t task) const {
+  return with(cell, first_ + static_cast<Index>(task));
 }
 
 void AnswerMetrics::put(std::span<const Index> cell, const Predictions& predictions) {
+  const auto put_group = [&](std::span<const Index> documents, std::span<const Index> of_loss,
+                             std::span<const Index> of_right, LabelledArray& loss,
+                             LabelledArray& right) {
+    std::vector<double> losses;
+    Index hits = 0;
+    for (const Index d : documents) {
+      if (!is_known(predictions, d)) continue;
+      losses.push_back(loss_of(predictions[d]));
+      hits += is_right(predictions[d]) ? 1 : 0;
+    }
+    if (losses.empty()) return;
+    loss.set(of_loss, estimate_of(losses));
+    right.set(of_right, share_of(hits, std::ssize(losses)));
+  };
   for (std::size_t t = 0; t < tasks_.tasks().size(); ++t) {
     const TaskCases& task = tasks_.tasks()[t];
-    const std::vector<Index> of_task = with(cell, static_cast<Index>(t));
-    put_group(predictions, task.all, of_task, *loss_, right_);
-    const auto put_curve = [&](const auto& groups, LabelledArray* loss, const Share& right) {
+    const std::vector<Index> place = of_task(cell, t);
+    put_group(task.all, with(place, last_length_), place, *loss_, *right_);
+    const auto put_curve = [&](const auto& groups, LabelledArray* loss, LabelledArray* right) {
       for (std::size_t k = 0; loss != nullptr && k < groups.size(); ++k) {
-        put_group(predictions, groups[k], with(of_task, static_cast<Index>(k)), *loss, right);
+        const std::vector<Index> at = with(place, static_cast<Index>(k));
+        put_group(groups[k], at, at, *loss, *right);
       }
     };
     put_curve(task.by_context, loss_by_context_, right_by_context_);
@@ -210,9 +203,11 @@ void AnswerMetrics::put_change(std::span<const Index> cell, const Predictions& o
       ++were_right;
       still_right += is_right(predictions[d]) ? 1 : 0;
     }
-    const std::vector<Index> of_task = with(cell, static_cast<Index>(t));
-    if (!changes.empty()) loss_change_->set(of_task, estimate_of(changes));
-    set(kept_, of_task, still_right, were_right);
+    const std::vector<Index> place = of_task(cell, t);
+    if (!changes.empty()) {
+      loss_change_->set(with(place, last_length_), with_t_test(estimate_of(changes)));
+    }
+    if (were_right > 0) kept_->set(place, share_of(still_right, were_right));
   }
 }
 
@@ -221,9 +216,9 @@ void write_controls(const TaskSet& tasks, const Predictions& original, Results& 
       add_declared(results, metric::answer_gain).with_standard_errors().with_rows();
   LabelledArray& does = add_declared(results, metric::does_task);
   const double level = kGainLevel / static_cast<double>(tasks.tasks().size());
-  for (std::size_t t = 0; t < tasks.tasks().size(); ++t) {
-    const TaskCases& task = tasks.tasks()[t];
-    const auto place = static_cast<Index>(t);
+  Index place = results.coord_size(kOutcome) - std::ssize(tasks.tasks()) - 1;
+  for (const TaskCases& task : tasks.tasks()) {
+    ++place;
     Index known = 0, right = 0;
     for (const Index d : task.all) {
       if (!is_known(original, d)) continue;

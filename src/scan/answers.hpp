@@ -34,7 +34,8 @@ class TaskSet {
   explicit TaskSet(const SourceInfo& source);
   bool empty() const { return tasks_.empty(); }
   const std::vector<TaskCases>& tasks() const { return tasks_; }
-  // Adds the coordinates task, source_distance ("64-127") and context ("257-512").
+  // Adds the tasks to the outcomes, and the coordinates source_distance ("64-127") and context
+  // ("257-512").
   void write_coords(Results& results) const;
 
  private:
@@ -42,7 +43,8 @@ class TaskSet {
   std::vector<std::string> distances_, contexts_;  // labels
 };
 
-// The metrics of answers, in results that have the coordinates of the tasks. Cells start undefined.
+// The metrics of answers, in results that have the coordinates length and those of the tasks. Cells
+// start undefined. A loss of answers belongs to the longest length.
 class AnswerMetrics {
  public:
   // `dims`: the dims before a metric's own. `curves`: also by distance and by context. The tasks
@@ -57,25 +59,17 @@ class AnswerMetrics {
                   const Predictions& predictions);
 
  private:
-  // A share with the ends of its interval.
-  struct Share {
-    LabelledArray* share = nullptr;
-    LabelledArray* low = nullptr;
-    LabelledArray* high = nullptr;
-  };
-  Share add_share(const char* name, const char* low, const char* high,
-                  const std::vector<std::string>& dims);
-  static void set(const Share& share, std::span<const Index> cell, Index hits, Index of);
-  void put_group(const Predictions& predictions, std::span<const Index> documents,
-                 std::span<const Index> cell, LabelledArray& loss, const Share& right);
+  LabelledArray* add(const char* name, std::vector<std::string> dims, const char* also = nullptr);
+  std::vector<Index> of_task(std::span<const Index> cell, std::size_t task) const;
 
   const TaskSet& tasks_;
   Results& results_;
-  LabelledArray* loss_ = nullptr;
-  LabelledArray* loss_by_distance_ = nullptr;  // this and the next are null without curves
-  LabelledArray* loss_by_context_ = nullptr;
-  LabelledArray* loss_change_ = nullptr;  // null without changes
-  Share right_, right_by_distance_, right_by_context_, kept_;
+  Index first_;  // place of the first task among the outcomes
+  Index last_length_;
+  // Those by distance and context are null without curves, loss_change_ and kept_ without changes.
+  LabelledArray *loss_ = nullptr, *loss_by_distance_ = nullptr, *loss_by_context_ = nullptr;
+  LabelledArray *right_ = nullptr, *right_by_distance_ = nullptr, *right_by_context_ = nullptr;
+  LabelledArray *loss_change_ = nullptr, *kept_ = nullptr;
 };
 
 // Adds what tells whether the unchanged model does each task: what the source gains, and whether

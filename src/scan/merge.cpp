@@ -29,7 +29,7 @@ void merge_runs(std::span<const Results* const> runs, const std::string& dim,
     for (const Results* run : runs) parts.push_back(run->metric(name));
     merged.add_metric(name, stack(parts, merged.require_coord(dim)));
     // The other metrics have a meaningful difference.
-    if (original.has_dim("position") || original.identifier || is_interval_end(name)) continue;
+    if (original.has_dim("position") || original.identifier) continue;
     add_change(name, dim, merged);
   }
 }

@@ -127,8 +127,7 @@ Results pass_over_lengths(HeadSource& source, const ResolvedScan& plan, const Pa
   const std::vector<std::string> derived = derive_over_lengths(merged);
   if (const std::string dim = intervention_dimension(merged); !dim.empty()) {
     for (const std::string& name : derived) {
-      if (is_interval_end(name) || !merged.require_metric(name).has_dim(dim)) continue;
-      add_change(name, dim, merged);
+      if (merged.require_metric(name).has_dim(dim)) add_change(name, dim, merged);
     }
   }
   return merged;

@@ -269,8 +269,7 @@ class Scan {
     if (layers_missing) dropped = drop_whole_model_metrics(results);
     if (wants_loss()) dropped.push_back(metric::loss);
     if (wants_loss() && info_.has_tokens) dropped.push_back(metric::loss_by_gap);
-    if (wants_answers()) dropped.push_back(metric::answer_loss);
-    std::erase_if(dropped, is_interval_end);  // dropped together with its metric
+    if (wants_answers()) dropped.push_back(metric::answer_right);
     if (dropped.empty()) return;
     results.notices.push_back(fmt::format(
         "interrupted: metrics of the whole model are left out ({})", fmt::join(dropped, ", ")));
@@ -278,9 +277,10 @@ class Scan {
 
   void write_loss(const Predictions& predictions, Results& results) const {
     const std::vector<std::vector<double>> losses = text_losses(info_, predictions);
+    add_outcomes({kText}, results);
     LabelledArray& loss = add_declared(results, metric::loss).with_standard_errors().with_rows();
     for (Index l = 0; l < std::ssize(rows().lengths()); ++l) {
-      loss.set({l}, series_statistics(losses, rows().lengths()[l] - 1));
+      loss.set({0, l}, series_statistics(losses, rows().lengths()[l] - 1));
     }
     const RepeatGaps repeats(source_);
     if (!repeats.known()) return;

@@ -29,8 +29,8 @@ struct CaseGroup {
 };
 
 // Runs the cases and their controls through the unchanged model; returns the metrics of answers and
-// the coordinates task and length. `lengths`: those of a scan. Throws UnsupportedError for a model
-// that predicts no next token.
+// the coordinates outcome and length. `lengths`: those of a scan. Throws UnsupportedError for a
+// model that predicts no next token.
 Results answer_cases(const Input& input, const Cases& cases, const ScanOptions& options,
                      Progress* progress, const std::stop_token& stop) {
   const auto source = open_documents(input, cases.documents);
@@ -46,9 +46,9 @@ Results answer_cases(const Input& input, const Cases& cases, const ScanOptions& 
 // none.
 std::vector<CaseGroup> done_tasks(const Cases& cases, const Results& answered) {
   std::vector<CaseGroup> groups;
-  const Dimension& tasks = answered.require_coord("task");
+  const Dimension& tasks = answered.require_coord(kOutcome);
   for (Index t = 0; t < tasks.size(); ++t) {
-    const auto done = find_cell(answered, metric::does_task, {{"task", t}});
+    const auto done = find_cell(answered, metric::does_task, {{kOutcome, t}});
     if (!done || done->value != 1) continue;
     CaseGroup& group = groups.emplace_back(CaseGroup{tasks.label(t)});
     for (const Document& one : cases.documents) {
@@ -105,6 +105,7 @@ void fit_default(std::vector<std::string>& patterns, Index shortest,
 // Adds what the unchanged model answers.
 void add_answers(const Results& answered, const std::vector<CaseGroup>& groups, Results& results) {
   copy_answers(answered, results);
+  results.text.tasks = answered.text.tasks;
   if (results.text.names.empty()) results.text = answered.text;
   const bool halved = groups.front().cases.front().answer.task != groups.front().name;
   if (!halved) return;

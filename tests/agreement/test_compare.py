@@ -89,8 +89,13 @@ class CompareAgreement(unittest.TestCase):
                 part = part[index]
             return part
 
+        def of_text(name: str, key: str) -> list:
+            metric = results["metrics"][name]
+            found = of(metric[key])
+            return found[0] if "outcome" in metric["dims"] else found
+
         return {
-            name: (of(results["metrics"][name]["values"]), of(results["metrics"][name]["stderr"]))
+            name: (of_text(name, "values"), of_text(name, "stderr"))
             for name in ("loss", "loss_change", "kl", "same_token", "loss_by_gap", "loss_change_by_gap")
         }
 

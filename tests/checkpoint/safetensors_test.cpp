@@ -132,7 +132,7 @@ TEST(SafetensorsReader, SaysWhatAFileOfAnotherKindIs) {
   };
   expect("THE TIDE HOUSE\n", {"expected a safetensors file, found a text", "--text"});
   expect("“Heavens! what a virulent attack!”", {"found a text"});
-  expect("{\n  \"schema\": \"headgauge.results/2\"}", {"found JSON", "headgauge report"});
+  expect("{\n  \"schema\": \"headgauge.results/3\"}", {"found JSON", "headgauge report"});
   expect("{\"prompt\": \"a\"}\n{\"prompt\": \"b\"}\n", {"found JSON", "--tasks"});
   expect(std::string("\x93NUMPY\x01\x00v\x00", 10), {"an array of NumPy", "docs/formats.md"});
   expect(std::string("PK\x03\x04\x00\x00\x08\x08\x00", 9), {"found a zip archive", "torch.save"});

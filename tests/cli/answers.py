@@ -21,7 +21,7 @@ def likeliest(test: CommandTest, model: str, lengths: list[int], seed: int = 3) 
     words = ("--tasks", "tried.jsonl", "--cases", len(tried), "--lengths", 16, "--measures", "weights")
     test.succeed("scan", model, *words, "--out", "tried", "--force", "--quiet")
     results = json.loads((test.folder / "tried/results.json").read_text(encoding="utf-8"))
-    right = dict(zip(results["coords"]["task"], results["metrics"]["answer_right"]["values"], strict=True))
+    right = dict(zip(results["coords"]["outcome"], results["metrics"]["answer_right"]["values"], strict=True))
     return [
         {
             "prompt": prompt,

@@ -87,7 +87,7 @@ class Advice(CommandTest):
             *"--measures weights --quiet".split(),
             out="one",
         )[0]["metrics"]
-        return float(metrics["loss_change"]["values"][1][-1])
+        return float(metrics["loss_change"]["values"][1][0][-1])
 
     def excerpt(self, share: float) -> str:
         """12,000 characters from that share of the novel."""
@@ -118,7 +118,7 @@ class Advice(CommandTest):
                 "compare", *DEMO, *heads, "--pattern", pattern, "--quiet", "--force", "--out", str(out)
             )
             metrics = validate(out / "results.json")["metrics"]
-            change = metrics["loss_change"]["values"][1][-1]
+            change = metrics["loss_change"]["values"][1][0][-1]
             rounding = 0.6 * 10 ** -len(f"{stated}".split(".")[1])
             self.assertAlmostEqual(change, stated, delta=rounding, msg=pattern)
             self.assertIn(f"{stated:+}".replace("0.", ".").lstrip("+"), text)
@@ -156,7 +156,7 @@ class Advice(CommandTest):
                 *"--measures weights --quiet".split(),
                 out="one",
             )[0]["metrics"]["loss_change"]
-            value, error = change["values"][1][-1], change["stderr"][1][-1]
+            value, error = change["values"][1][0][-1], change["stderr"][1][0][-1]
             self.assertLess(value, 2 * error, f"{normalizer} raises the loss of head {head}")
             total += value
         self.assertLess(total, 0)

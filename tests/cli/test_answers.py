@@ -4,7 +4,7 @@ import random
 
 from tests.cli.answers import write_cases
 from tests.cli.checkpoints import copy_golden, make_dump
-from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE
+from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE, flat
 from tests.cli.shares import DEMO, SharesTest
 from tests.places import ROOT
 from tests.results.schema import validate
@@ -36,12 +36,13 @@ class Scan(AnswersTest):
     def test_beside_a_text(self) -> None:
         results = self.scan("--tokens", "ids.txt", "--tasks", "keys.jsonl")
         metrics = results["metrics"]
-        self.assertEqual(results["coords"]["task"], ["keys"])
-        self.assertEqual(metrics["answer_loss"]["rows"], [6])
-        self.assertEqual(metrics["answer_right"]["dims"], ["task"])
+        self.assertEqual(results["coords"]["outcome"], ["keys"])
+        self.assertEqual(metrics["loss"]["dims"], ["outcome", "length"])
+        self.assertEqual(metrics["loss"]["rows"], [[0, 6]])
+        self.assertEqual(metrics["answer_right"]["dims"], ["outcome"])
         for name in ("answer_right", "answer_right_by_distance", "answer_right_by_context"):
-            self.assertIn(f"{name}_low", metrics)
-            self.assertIn(f"{name}_high", metrics)
+            for part in ("values", "low", "high"):
+                self.assertNotIn(metrics[name][part], ([None], [[None]]))
         self.assertEqual(results["coords"]["source_distance"], ["16-31"])
         self.assertEqual(results["coords"]["context"], ["17-32"])
         (task,) = results["text"]["tasks"]
@@ -49,11 +50,23 @@ class Scan(AnswersTest):
         self.assertEqual(results["text"]["names"], ["ids.txt"])
         self.assertEqual(results["settings"]["tasks"], ["keys.jsonl"])
 
+    def test_the_text_is_an_outcome_where_its_loss_is_measured(self) -> None:
+        words = ("--tokens", "ids.txt", "--tasks", "keys.jsonl", "--measures", "model")
+        results = self.saved("scan", "model", *words, *QUICK[:2], "--quiet")[0]
+        metrics = results["metrics"]
+        self.assertEqual(results["coords"]["outcome"], ["text", "keys"])
+        self.assertEqual(metrics["loss"]["rows"], [[15, 47], [0, 6]])
+        known = [value is not None for value in flat(metrics["loss"]["values"])]
+        self.assertEqual(known, [True, True, False, True])
+        for name in ("answer_right", "does_task"):
+            self.assertEqual([value is None for value in metrics[name]["values"]], [True, False], name)
+
     def test_without_a_text_heads_are_measured_up_to_the_shortest_case(self) -> None:
         self.cases("short.jsonl", "short", 2, length=14)
         words = (*"scan model --tasks keys.jsonl short.jsonl --out out --force --quiet".split(),)
         self.succeed(*words)
-        self.assertEqual(validate(self.folder / "out/results.json")["coords"]["length"], [16])
+        coords = validate(self.folder / "out/results.json")["coords"]
+        self.assertEqual((coords["length"], coords["outcome"]), ([16], ["keys", "short"]))
         self.succeed(*words, "--lengths", "20")
         notices = validate(self.folder / "out/results.json")["notices"]
         self.assertTrue(any("2 of 8 cases have fewer than 20 tokens" in one for one in notices), notices)
@@ -72,7 +85,7 @@ class Scan(AnswersTest):
         words = ("scan", DEMO, "--text", ROOT / "demo/text.txt", "--tasks", "words.jsonl", *QUICK)
         write_cases(self, "words.jsonl", [apart, merged, apart, merged, apart])
         results = self.saved(*words, "--quiet")[0]
-        self.assertEqual(results["metrics"]["answer_loss"]["rows"], [3])
+        self.assertEqual(results["metrics"]["loss"]["rows"], [[0, 3]])
         (notice,) = (one for one in results["notices"] if "left out" in one)
         self.assertEqual(
             notice,
@@ -82,7 +95,7 @@ class Scan(AnswersTest):
 
     def test_cases_are_spread_over_the_file_and_part_of_the_run(self) -> None:
         results = self.scan("--tokens", "ids.txt", "--tasks", "keys.jsonl", "--cases", "2")
-        self.assertEqual(results["metrics"]["answer_loss"]["rows"], [2])
+        self.assertEqual(results["metrics"]["loss"]["rows"], [[0, 2]])
         self.assertEqual(results["settings"]["cases"], 2)
         others = self.scan("--tokens", "ids.txt", "--tasks", "keys.jsonl", "--cases", "3", out="other")
         self.assertNotEqual(results["text"]["tasks"], others["text"]["tasks"])
@@ -101,7 +114,7 @@ class Scan(AnswersTest):
         short = (self.folder / "keys.jsonl").read_text()
         self.write("mixed.jsonl", short + (self.folder / "long.jsonl").read_text())
         results = self.scan("--tokens", "ids.txt", "--tasks", "mixed.jsonl")
-        self.assertEqual(results["metrics"]["answer_loss"]["rows"], [6])
+        self.assertEqual(results["metrics"]["loss"]["rows"], [[0, 6]])
         self.assertTrue(
             any("2 of 8 cases are left out" in notice for notice in results["notices"]), results["notices"]
         )
@@ -134,7 +147,7 @@ class Compare(AnswersTest):
 
     def test_what_a_window_costs_the_answers(self) -> None:
         printed = self.succeed("compare", "model", *self.words, *QUICK).out
-        self.assertRegex(printed, r"task +pattern +cases +right +kept")
+        self.assertRegex(printed, r"task +pattern +cases +right")
 
     def test_a_confirmation_needs_a_text(self) -> None:
         words = ("model", "--tasks", "keys.jsonl", "--pattern", "window:size=6", "--lengths", "16")

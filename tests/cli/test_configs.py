@@ -94,7 +94,7 @@ class Configs(CommandTest):
 
     def compare(self, name: str, results: dict[str, Any]) -> None:
         expected = FIGURES[name]["5.24"]
-        self.assertAlmostEqual(results["metrics"]["loss"]["values"][-1], expected["loss"], delta=2e-5)
+        self.assertAlmostEqual(results["metrics"]["loss"]["values"][0][-1], expected["loss"], delta=2e-5)
         found = results["metrics"]["entropy"]["values"]
         for layer, values in zip(found, expected["entropy"], strict=True):
             for head, value in zip(layer, values, strict=True):

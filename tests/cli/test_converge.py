@@ -153,8 +153,8 @@ class Checkpoint(ConvergeTest):
         done = self.succeed("converge", *self.model, *FEW, "--top", 3)
         for line in done.out.split("\n\n")[1].splitlines():
             self.assertLessEqual(len(line), 100, line)
-        self.assertIn("... 3 of 8 heads shown", done.out)
-        self.assertIn("keys needed for an output within 5 %: drawn at random", done.out)
+        self.assertIn("and 5 more (--top all)", done.out)
+        self.assertIn("keys needed for an output within the tolerance of 0.05, drawn at random", done.out)
         self.assertIn("the key-value cache takes 320 bytes per token", done.out)
 
     def test_of_several_texts_those_that_reach_the_context_count(self) -> None:
@@ -251,7 +251,7 @@ class Dumps(ConvergeTest):
         results, done = self.saved("converge", "d.safetensors", *FEW, "--grid", "24,48,72,96")
         self.assertIs(results["model"]["causal"], False)
         self.assertNotIn("cache_bytes", results["metrics"])
-        self.assertIn("the nearest ones and 4 sinks", done.out)
+        self.assertIn("the same of the nearest keys and 4 sinks", done.out)
         self.assertNotIn("most recent", done.out)
 
 

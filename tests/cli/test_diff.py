@@ -311,7 +311,7 @@ class Gate(DiffTest):
 class BadFiles(DiffTest):
     def test_files_that_cannot_be_read(self) -> None:
         text = self.scan("one", 4).read_text()
-        self.write("newer.json", text.replace("headgauge.results/2", "headgauge.results/9"))
+        self.write("newer.json", text.replace("headgauge.results/3", "headgauge.results/9"))
         (self.folder / "empty").mkdir()
         self.refuse_each(
             (UNSUPPORTED, "diff newer.json one", "newer.json", "newer headgauge"),

@@ -42,7 +42,7 @@ class Stories(CommandTest):
             values = results["metrics"][name]["values"]
             self.assertEqual((len(values), len(values[0])), (5, 8))
             self.assertNotIn("null", json.dumps([head[-1] for layer in values for head in layer]))
-        loss = results["metrics"]["loss"]["values"]
+        (loss,) = results["metrics"]["loss"]["values"]
         self.assertLess(loss[-1], loss[0])  # it knows more of a longer text
 
     def test_compare_and_patterns(self) -> None:
@@ -54,7 +54,7 @@ class Stories(CommandTest):
         shares = [head[1][0] for layer in kept for head in layer]
         self.assertTrue(all(0.05 < share < 1 for share in shares), shares)
         for results in (normalizers, patterns):
-            change = results["metrics"]["loss_change"]["values"][1][0]
+            change = results["metrics"]["loss_change"]["values"][1][0][0]
             self.assertTrue(math.isfinite(change) and change != 0, change)
         single, _ = self.saved(
             "scan", STORIES, "--text", TEXT, "--lengths", "128", "--pattern", "bigbird:window=8",
@@ -126,7 +126,7 @@ class Made(CommandTest):
         self.model("gemma3_text-plain", sliding_window=40)
         self.ids(64, vocabulary=31)
         results, _ = self.saved("scan", "gemma3_text-plain", "--tokens", "ids.txt", "--lengths", 64)
-        high = results["metrics"]["effective_tokens_forecast_high"]["values"]
+        high = results["metrics"]["effective_tokens_forecast"]["high"]
         most = [max(max(head) for head in layer) for layer in high]
         self.assertLessEqual(max(most[0], most[2]), 40 * (1 + 1e-9))
         self.assertGreater(most[1], 41)

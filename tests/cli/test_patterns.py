@@ -129,6 +129,8 @@ class WithoutLoss(CommandTest):
         results, said = self.scan("changed", "--tasks", "tasks.jsonl", "--pattern", "window:size=9")
         for name in results["metrics"]:
             self.assertFalse(name.startswith("answer"), name)
+        self.assertNotIn("loss", results["metrics"])
+        self.assertNotIn("outcome", results["coords"])
         self.assertNotIn("answers right", said)
         command = "headgauge compare model --tokens ids.txt --tasks tasks.jsonl --pattern window:size=9"
         self.assertIn(f"`{command}`", said)
@@ -137,6 +139,7 @@ class WithoutLoss(CommandTest):
         plain, _ = self.scan("plain")
         changed, _ = self.scan("changed", "--pattern", "window:size=9")
         changed["metrics"]["loss"] = plain["metrics"]["loss"]  # as earlier versions kept it
+        changed["coords"]["outcome"] = plain["coords"]["outcome"]
         for old, new in (("plain", "earlier"), ("earlier", "earlier")):
             self.write("earlier/results.json", json.dumps(changed))
             done = self.succeed("diff", old, new, "--json")

@@ -47,7 +47,7 @@ class Plan(CommandTest):
             text = (self.folder / "out" / name).read_text(encoding="utf-8")
             jsonschema.validate(json.loads(text), schema)
         # Followed on the confirming texts, piece by piece, it does what was said.
-        change = results["metrics"]["planned_change"]["values"][0][0]
+        change = results["metrics"]["planned_change"]["values"][0][0][0]
         changes = []
         for name in ("c.txt", "d.txt"):
             ids = (self.folder / name).read_text(encoding="utf-8").split()
@@ -58,10 +58,10 @@ class Plan(CommandTest):
                 for command in ("compare", "scan"):
                     self.succeed(command, "model", "--tokens", "piece.txt", *few, command)
                     found[command] = validate(self.folder / command / "results.json")["metrics"]
-                changes.append(found["compare"]["loss_change"]["values"][1][0])
-                loss = found["compare"]["loss"]["values"][1][0]
-                self.assertAlmostEqual(found["scan"]["loss"]["values"][0], loss, 9)
-        self.assertEqual(results["metrics"]["planned_change"]["rows"][0][0], len(changes))
+                changes.append(found["compare"]["loss_change"]["values"][1][0][0])
+                loss = found["compare"]["loss"]["values"][1][0][0]
+                self.assertAlmostEqual(found["scan"]["loss"]["values"][0][0], loss, 9)
+        self.assertEqual(results["metrics"]["planned_change"]["rows"][0][0], [len(changes)])
         self.assertAlmostEqual(sum(changes) / len(changes), change, 9)
         self.assertEqual(plan["measured"]["documents"], len(changes))
 

@@ -73,11 +73,12 @@ class Files(ReportTest):
 
 class BadInput(ReportTest):
     def test_of_each_status(self) -> None:
-        newer = {**self.made, "schema": "headgauge.results/3"}
-        self.write("newer.json", json.dumps(newer))
+        for name, version in (("newer", 4), ("older", 2)):
+            self.write(f"{name}.json", json.dumps({**self.made, "schema": f"headgauge.results/{version}"}))
         self.write("results.json", MADE.read_text())
         self.refuse_each(
-            (UNSUPPORTED, "newer.json", "headgauge.results/3", "newer headgauge"),
+            (UNSUPPORTED, "newer.json", "headgauge.results/4", "newer headgauge"),
+            (UNSUPPORTED, "older.json", "headgauge.results/2", "make the results again: headgauge scan "),
             (BAD_INPUT, "nothing.json", "nothing.json"),
             (USAGE, ""),
             (USAGE, "results.json --format pdf"),

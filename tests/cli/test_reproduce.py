@@ -157,8 +157,15 @@ class Limits(CommandTest):
                     factors += [b[i] / d[i] for i in range(len(d)) if last or i == five]
         self.assertEqual(facts["distance_bound_is_safe"]["cells"], len(factors))
         self.assertEqual(facts["distance_bound_is_conservative"]["factor_least"], min(factors))
-        for name in ("closest_n", "closest_n_low", "closest_ratio_high", "critical_n_paper"):
-            self.assertEqual(facts["critical_n_is_small"][name], metrics[name]["values"][-1], name)
+        for fact, name, part in (
+            ("closest_n", "closest_n", "values"),
+            ("closest_n_low", "closest_n", "low"),
+            ("closest_ratio_high", "closest_ratio", "high"),
+            ("critical_p", "critical_n", "p"),
+            ("critical_n_paper", "critical_n_paper", "values"),
+            ("ks_p", "critical_ks_d", "p"),
+        ):
+            self.assertEqual(facts["critical_n_is_small"][fact], metrics[name][part][-1], fact)
 
     def test_a_finished_scan_is_judged_as_the_whole_run_is(self) -> None:
         self.tiny(128)
@@ -229,7 +236,10 @@ class Limits(CommandTest):
         run = ("reproduce", "limits", "model", "--tokens", "ids.txt", "--quiet", "--json", "--out", "out")
         results = json.loads(self.succeed(*run, "--tasks", "mixed.jsonl").out)
         metrics, claims = results["metrics"], {claim["name"]: claim for claim in results["claims"]}
-        self.assertEqual(results["metrics"]["does_task"]["values"], [1])
+        self.assertEqual(results["metrics"]["does_task"]["values"], [None, 1])
+        self.assertEqual([task["task"] for task in results["text"]["tasks"]], ["mixed"])
+        said = " ".join(line["text"] for line in results["summary"])
+        self.assertIn("At L = 21 to 62, answers right: mixed 50.0 %", said)
         for name in OF_TASKS:
             self.assertNotEqual(claims[name]["verdict"], "not tested", claims[name])
         facts = {f["name"]: f["value"] for f in claims["answers_are_lost_with_context"]["facts"]}
@@ -244,7 +254,7 @@ class Limits(CommandTest):
         ):
             heads = [flat(head)[0] for layer in one[of_scan]["values"] for head in layer]
             self.assertAlmostEqual(metrics[name]["values"][1], sum(heads) / len(heads), 9, name)
-        self.assertAlmostEqual(metrics["case_answer_loss"]["values"][1], one["answer_loss"]["values"][0], 9)
+        self.assertAlmostEqual(metrics["case_answer_loss"]["values"][1], one["loss"]["values"][0][0], 9)
         self.assertEqual(metrics["case_tokens"]["values"][1], 61)
         again = self.succeed("reproduce", "limits", "--results", "out", "--json", "--out", "b").out
         self.assertEqual(json.loads(again)["claims"], results["claims"])
@@ -281,7 +291,7 @@ class Limits(CommandTest):
                 one = [[x[0] if isinstance(x, list) else x for x in head] for head in heads]
                 falls = [head[position.index(32)] - head[position.index(64)] for head in one]
                 self.assertAlmostEqual(values[name][piece], sum(falls) / len(falls), msg=name)
-            first, whole = alone["metrics"]["loss"]["values"]
+            ((first, whole),) = alone["metrics"]["loss"]["values"]
             self.assertAlmostEqual(values["loss_first_half"][piece], first)
             halves = [values[f"loss_{half}_half"][piece] for half in ("first", "second")]
             self.assertAlmostEqual(63 * halves[0] + 64 * halves[1], 127 * whole)

@@ -46,7 +46,7 @@ class Series(CommandTest):
         results = json.loads((out / "results.json").read_text())
         with (out / "heads.csv").open() as file:
             rows = list(csv.DictReader(file))
-        self.assertEqual(list(rows[0]), ["layer", "head", "step", "entropy"])
+        self.assertEqual(list(rows[0]), ["layer", "head", "step", "entropy", "entropy_stderr"])
         self.assertEqual([row["step"] for row in rows], ["0.5", "1e+06"] * 12)
         self.assertEqual(float(rows[9]["entropy"]), results["metrics"]["entropy"]["values"][0][4][1])
         self.assertRegex(done.out, r"step 1000000 +\S*check-1000000/")

@@ -72,7 +72,7 @@ class Signals(CommandTest):
     def test_results_that_take_long_to_read(self) -> None:
         self.write(
             "long/results.json",
-            b'{"schema": "headgauge.results/2", "coords": {"x": [' + b"1234567," * 20_000_000 + b"1]}}",
+            b'{"schema": "headgauge.results/3", "coords": {"x": [' + b"1234567," * 20_000_000 + b"1]}}",
         )
         for command in (("report", "long", "--format", "svg", "--out", "made"), ("diff", "long", "long")):
             with self.subTest(command[0]):

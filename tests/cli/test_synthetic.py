@@ -16,8 +16,14 @@ SMALL = (
 class Synthetic(CommandTest):
     def test_table_and_files(self) -> None:
         done = self.succeed(*SMALL, "--out", "out")
-        about = "gaussian tokens of dimension 6 under softmax, 4 replicates"
-        for part in (about, "closed form", "hardmax limit", "worst query"):
+        about = "gaussian tokens, synthetic, 1 layer of 1 head, head size 6"
+        for part in (
+            about,
+            "run         softmax, 4 replicates",
+            "closed form",
+            "Hardmax limit",
+            "Worst query",
+        ):
             self.assertIn(part, done.out)
         self.assertEqual(sorted(p.name for p in (self.folder / "out").iterdir()), ["results.json"])
         results = validate(self.folder / "out/results.json")
@@ -45,7 +51,7 @@ class Synthetic(CommandTest):
             arguments = [law if part == "gaussian" else part for part in SMALL]
             with self.subTest(law, more=more):
                 done = self.succeed(*arguments, *more)
-                self.assertIn(f"{law} tokens of dimension 6", done.out)
+                self.assertIn(f"{law} tokens, synthetic", done.out)
         self.assertIn("has no known limit", self.succeed(*SMALL, "--normalizer", "topk:k=3").err)
 
     def test_refused(self) -> None:

@@ -143,7 +143,7 @@ class Values(UsageTest):
         self.write("notes.txt", "Well, Prince, so Genoa and Lucca")
         self.write("cases.jsonl", '{"prompt": "a", "answer": "b"}\n')
         self.write("keys.npy", b"\x93NUMPY\x01\x00v\x00{}" + b" " * 116)
-        self.write("old/results.json", '{\n  "schema": "headgauge.results/2"\n}')
+        self.write("old/results.json", '{\n  "schema": "headgauge.results/3"\n}')
         for name, says in (
             ("notes.txt", ("found a text", "--text")),
             ("cases.jsonl", ("found JSON", "--tasks")),

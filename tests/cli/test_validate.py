@@ -31,7 +31,12 @@ class Validate(CommandTest):
         for name in ("sinks:sinks=4,window=44", "topk:k=16", "uniform", "softmax:t=2"):
             self.assertIn(name, results["coords"]["intervention"])
             self.assertIn(name, done.out)
-        for word in ("replicates", "losing", "flag dispersed", "false discovery rate of 0.05"):
+        for word in (
+            "replicates",
+            "losing",
+            "Rank correlation with the change of the loss of text",
+            "false discovery rate 0.05",
+        ):
             self.assertIn(word, done.out)
         tokens = results["text"]["tokens"]
         length = f"{min(tokens)} to {max(tokens)}" if min(tokens) < max(tokens) else tokens[0]
@@ -103,15 +108,30 @@ class ValidateTasks(SharesTest):
         done = self.succeed("validate", "model", *words, *self.window, "--out", "out")
         return validate(self.folder / "out/results.json"), done.out
 
+    @staticmethod
+    def correlated(results: dict) -> list[str]:
+        """The outcomes that have a rank correlation with some predictor."""
+        found = results["metrics"]["rank_correlation"]["values"]
+        return [
+            label
+            for k, label in enumerate(results["coords"]["outcome"])
+            if any(of_pair[k] is not None for of_predictor in found for of_pair in of_predictor)
+        ]
+
     def test_beside_texts(self) -> None:
         results, printed = self.validate(*self.texts, "--tasks", "first.jsonl", "second.jsonl")
         self.assertEqual(results["coords"]["cases"], ["first", "second"])
-        self.assertEqual(results["metrics"]["does_task"]["values"], [1, 1])
+        outcomes = ["text", "answers", "first", "second"]
+        self.assertEqual(results["coords"]["outcome"], outcomes)
+        self.assertEqual(results["metrics"]["does_task"]["values"], [None, None, 1, 1])
         self.assertEqual([task["task"] for task in results["text"]["tasks"]], ["first", "second"])
         self.assertEqual(results["text"]["names"], ["a.txt", "b.txt"])
-        self.assertIn("prediction_rank_correlation", results["metrics"])
+        self.assertEqual(self.correlated(results), outcomes[:2])
         self.assertEqual(results["settings"]["tasks"], ["first.jsonl", "second.jsonl"])
-        for words in ("rank correlation with lost answers", "shown to lose answers under window:size=8"):
+        for words in (
+            "Rank correlation with the change of the loss of answers",
+            "shown to lose answers under window:size=8",
+        ):
             self.assertIn(words, printed)
         self.assertRegex(printed, r"attention_distance is not shown to predict .* \(rho")
         self.succeed("report", "out")
@@ -123,7 +143,7 @@ class ValidateTasks(SharesTest):
             any("there is one task that the model does" in notice for notice in results["notices"]),
             results["notices"],
         )
-        self.assertNotIn("prediction_rank_correlation", results["metrics"])
+        self.assertEqual(self.correlated(results), ["answers"])
         self.assertEqual(len(results["text"]["names"]), 4)
 
     def test_shards_have_the_bits_of_one_process(self) -> None:
@@ -142,5 +162,5 @@ class ValidateTasks(SharesTest):
         )
         results, printed = self.validate(*self.texts, "--tasks", "first.jsonl", "wrong.jsonl", "second.jsonl")
         self.assertEqual(results["coords"]["cases"], ["first", "second"])
-        self.assertEqual(results["coords"]["task"], ["first", "wrong", "second"])
+        self.assertEqual(results["coords"]["outcome"], ["text", "answers", "first", "wrong", "second"])
         self.assertRegex(printed, r"At L = 43 to 8\d, the model is not shown to do wrong")

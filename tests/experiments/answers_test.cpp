@@ -77,13 +77,14 @@ TEST(AnswersOfComparison, AreThoseOfPassesOverTheSameDocuments) {
     after += loss_of(of_task[c], interventions.front().heads) / 3;
     control += loss_of(of_task[3 + c], {}) / 3;
   }
-  const LabelledArray& loss = results.require_metric(metric::answer_loss);
-  EXPECT_EQ(loss.dim_names(), (std::vector<std::string>{"pattern", "task"}));
-  EXPECT_NEAR(loss({0, 0}), before, 1e-6);
-  EXPECT_NEAR(loss({1, 0}), after, 1e-6);
-  EXPECT_NEAR(results.require_metric(metric::answer_loss_change)({1, 0}), after - before, 1e-6);
+  const LabelledArray& loss = results.require_metric(metric::loss);
+  EXPECT_EQ(loss.dim_names(), (std::vector<std::string>{"pattern", kOutcome, "length"}));
+  const Index longest = results.coord_size("length") - 1;
+  EXPECT_NEAR(loss({0, 1, longest}), before, 1e-6);
+  EXPECT_NEAR(loss({1, 1, longest}), after, 1e-6);
+  EXPECT_NEAR(results.require_metric(metric::loss_change)({1, 1, longest}), after - before, 1e-6);
   EXPECT_GT(std::abs(after - before), 1e-3) << "the window must change something";
-  EXPECT_NEAR(results.require_metric(metric::answer_gain)({0}), control - before, 1e-6);
+  EXPECT_NEAR(results.require_metric(metric::answer_gain)({1}), control - before, 1e-6);
 }
 
 TEST(AnswersOfComparison, OneHeadAtATimeAreThoseOfThatHeadAlone) {
@@ -91,8 +92,10 @@ TEST(AnswersOfComparison, OneHeadAtATimeAreThoseOfThatHeadAlone) {
   const CompareOptions options = with_a_window(Each::head);
   const auto interventions = make_interventions(options, source->info());
   const Results results = compared(*source, options);
-  const LabelledArray& change = results.require_metric(metric::answer_loss_change);
-  EXPECT_EQ(change.dim_names(), (std::vector<std::string>{"layer", "head", "pattern", "task"}));
+  const LabelledArray& change = results.require_metric(metric::loss_change);
+  EXPECT_EQ(change.dim_names(),
+            (std::vector<std::string>{"layer", "head", "pattern", kOutcome, "length"}));
+  const Index longest = results.coord_size("length") - 1;
   HeadInterventions alone(source->info().layers, source->info().heads);
   alone(1, 0) = interventions.front().heads(1, 0);
   double expected = 0;
@@ -100,7 +103,7 @@ TEST(AnswersOfComparison, OneHeadAtATimeAreThoseOfThatHeadAlone) {
   for (int c = 0; c < 3; ++c) {
     expected += (loss_of(of_task[c], alone) - loss_of(of_task[c], {})) / 3;
   }
-  EXPECT_NEAR(change({1, 0, 1, 0}), expected, 1e-6);
+  EXPECT_NEAR(change({1, 0, 1, 1, longest}), expected, 1e-6);
   EXPECT_GT(std::abs(expected), 1e-6);
 }
 
@@ -108,7 +111,7 @@ TEST(AnswersOfComparison, ChangeNothingElse) {
   for (const Each each : {Each::none, Each::layer}) {
     const auto beside = open_plain(beside_texts());
     const auto alone = open_plain(texts());
-    const Results with_cases = compared(*beside, with_a_window(each));
+    const Results with_cases = testing::of_text(compared(*beside, with_a_window(each)));
     const Results without = compared(*alone, with_a_window(each));
     testing::expect_same_values(with_cases, without);
   }
@@ -119,8 +122,8 @@ TEST(AnswersOfComparison, NeedNoText) {
   CompareOptions options = with_a_window(Each::none);
   options.scan.lengths = {16};
   const Results results = compared(*source, options);
-  EXPECT_EQ(results.metric(metric::loss_change), nullptr);
-  EXPECT_TRUE(std::isfinite(results.require_metric(metric::answer_loss_change)({1, 0})));
+  EXPECT_EQ(std::ranges::count(outcomes_of(results), kText), 0);
+  EXPECT_TRUE(std::isfinite(results.require_metric(metric::loss_change)({1, 0, 0})));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "experiments/recommend.hpp"
 #include "headgauge/headgauge.hpp"
+#include "results/outcomes.hpp"
 #include "small_models.hpp"
 
 namespace headgauge {
@@ -48,7 +49,7 @@ Compared without_gains() {
 }
 
 void gain(Compared& made, Index layer, Index head, Index intervention, double change = -.5) {
-  made.results.metric("loss_change")->set({layer, head, intervention, 0}, {change, .01, 200, 4});
+  made.results.metric("loss_change")->set({layer, head, intervention, 0, 0}, {change, .01, 200, 4});
 }
 
 std::string said(const Results& results) {
@@ -65,7 +66,7 @@ double on_unseen_text(const std::string& heads, const std::string& normalizer) {
   options.scan.heads = heads;
   const auto source = open_random(1);
   return compare(*source, options, make_interventions(options, source->info()))
-      .at("loss_change", {1, 0});
+      .at("loss_change", {1, 0, 0});
 }
 
 TEST(Confirm, MeasuresWhatWasChosenOnTheOtherText) {
@@ -95,7 +96,7 @@ TEST(Confirm, MeasuresWhatWasChosenOnTheOtherText) {
   at_once.each = Each::none;
   const Results joint = compare(*source, at_once, std::vector{both});
   const LabelledArray& together = made.results.require_metric("loss_change_together");
-  EXPECT_NEAR(together.values.front(), joint.at("loss_change", {1, 0}), 1e-6);
+  EXPECT_NEAR(together.values.front(), joint.at("loss_change", {1, 0, 0}), 1e-6);
 }
 
 TEST(Confirm, OfOneChoiceThereIsNoTogetherAndOfNoneNothing) {
@@ -140,21 +141,20 @@ TEST(Confirm, OnlyWhatTheOtherTextShowsIsRecommended) {
 
   // A change that is shown to lose answers of a task that the model does is not recommended.
   Results losing = made.results;
-  losing.set_coord("task", std::vector<std::string>{"keys"});
-  losing.add_metric("does_task", {"task"}, "1").values = {1};
+  add_outcomes({"keys"}, losing);
+  losing.add_metric("does_task", {kOutcome}, "1").values = {kUndefined, 1};
   losing.text.tasks = {{.task = "keys", .shortest = 64, .tokens = 64}};
-  LabelledArray& answers =
-      losing.add_metric("answer_loss_change", {"layer", "head", "normalizer", "task"}, "nats");
-  answers.with_standard_errors().set({0, 1, 2, 0}, {.3, .02, 20, 19});
+  LabelledArray& change = *losing.metric("loss_change");
+  change.set({0, 1, 2, 1, 0}, {.3, .02, 20, 19});
   for (const Flag& flag : flag_gains(losing)) EXPECT_EQ(flag.name, "candidate");
   expect_no_part(said(losing), "Recommended");
   expect_part(said(losing),
               "At L = 64, answers are shown to be lost, so it is not recommended: "
               "head 0.1, sparsemax (keys)");
-  answers.set({0, 1, 2, 0}, {.3, .3, 20, 19});
+  change.set({0, 1, 2, 1, 0}, {.3, .3, 20, 19});
   EXPECT_NE(said(losing).find("Recommended for head 0.1"), std::string::npos) << "not shown";
-  answers.set({0, 1, 2, 0}, {.3, .02, 20, 19});
-  losing.metric("does_task")->values = {0};
+  change.set({0, 1, 2, 1, 0}, {.3, .02, 20, 19});
+  losing.metric("does_task")->values = {kUndefined, 0};
   EXPECT_NE(said(losing).find("Recommended for head 0.1"), std::string::npos) << "says nothing";
 
   // What is shown to be worse is no open question.
@@ -176,7 +176,7 @@ TEST(Confirm, OfTheWholeModelEveryGainIsTried) {
   const auto interventions = make_interventions(options, source->info());
   Results results = compare(*source, options, interventions);
   for (Index k = 1; k <= 2; ++k) {
-    results.metric("loss_change")->set({k, 0}, {-.1 * static_cast<double>(k), .001, 200, 4});
+    results.metric("loss_change")->set({k, 0, 0}, {-.1 * static_cast<double>(k), .001, 200, 4});
   }
   confirm_gains(*open_random(1), options, interventions, results);
   const LabelledArray& confirmed = results.require_metric("loss_change_confirmed");

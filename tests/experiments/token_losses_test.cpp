@@ -80,7 +80,7 @@ TEST(TokenLosses, OfAllTokensAverageToTheLoss) {
   for (Index k = 0; k < 2; ++k) {
     double sum = 0;
     for (const TokenLoss& token : results.token_losses) sum += token.losses[k];
-    EXPECT_NEAR(sum / 95, results.at(metric::loss, {k, 0}), 1e-12);
+    EXPECT_NEAR(sum / 95, results.at(metric::loss, {k, 0, 0}), 1e-12);
   }
   ASSERT_EQ(results.passages.size(), 1u);
   EXPECT_EQ(results.passages[0].tokens.size(), 96u);

@@ -58,7 +58,7 @@ TEST(Validate, LossesAreThoseOfACompareOfEachHead) {
     for (Index l = 0; l < change.dim("layer").size(); ++l) {
       for (Index h = 0; h < change.dim("head").size(); ++h) {
         for (Index k = 0; k < 2; ++k) {
-          EXPECT_EQ(change({l, h, k, text}), loss({l, h, k + 1, 0})) << l << "." << h;
+          EXPECT_EQ(change({l, h, k, text}), loss({l, h, k + 1, 0, 0})) << l << "." << h;
         }
       }
     }
@@ -139,11 +139,10 @@ TEST(Validate, PredictorsAreTheMetricsOfTheText) {
               cell("separability", {{"top_n", *judged_top_n(expected)}}));
     EXPECT_EQ(value({l, h, place("layer"), 1}), head.layer);
   }
-  // A metric by position, one that numbers heads and an end of an interval predict nothing.
+  // A metric by position, and one that numbers heads predict nothing.
   for (const std::string& name : results.coord_names("predictor")) {
     expect_no_part(name, "_by_position");
     expect_no_part(name, "_partner");
-    EXPECT_FALSE(name.ends_with("_low") || name.ends_with("_high")) << name;
   }
 }
 
@@ -173,7 +172,7 @@ TEST(Validate, OneTextIsSaidToShowNothingOfAnother) {
   options.normalizers.clear();
   const Results results = validate({{kTexts.front()}, open_text}, options);
   EXPECT_EQ(testing::notices_with(results, "there is one text:"), 1);
-  EXPECT_TRUE(std::isnan(results.require_metric("loss_change_replication").values[0]));
+  EXPECT_TRUE(std::isnan(results.require_metric("replication").values[0]));
 }
 
 // A verdict needs three: a p of at most the level, one sign on every text, and that sign within the
@@ -184,24 +183,25 @@ TEST(Validate, PredictsOnlyWhereTheTextsAgree) {
   for (const double level : {.05, 1.}) {  // the fixture has no p below .05, and all are at most 1
     options.level = level;
     const Results results = validate({kTexts, open_text}, options);
-    const LabelledArray& p = results.require_metric("prediction_rank_correlation_p");
-    const LabelledArray& by_text = results.require_metric("prediction_rank_correlation_by_text");
-    p.each([&](std::span<const Index> pair, std::size_t at) {
-      const double shown = results.at("predicts", {pair[0], pair[1]});
-      EXPECT_EQ(predicts(results, pair[0], pair[1]), shown == 1);
-      if (std::isnan(p.values[at])) {
+    const LabelledArray& rho = results.require_metric("rank_correlation");
+    const LabelledArray& by_text = results.require_metric("rank_correlation_by_text");
+    rho.each([&](std::span<const Index> pair, std::size_t at) {
+      const double shown = results.at("predicts", {pair[0], pair[1], 0});
+      EXPECT_EQ(predicts(results, pair[0], pair[1], 0), shown == 1);
+      const double p = rho.at_offset(at).p;
+      if (std::isnan(p)) {
         EXPECT_TRUE(std::isnan(shown));
         ++undefined;
         return;
       }
       const double product = by_text({pair[0], pair[1], 0}) * by_text({pair[0], pair[1], 1});
-      const double whole = results.at("prediction_rank_correlation", {pair[0], pair[1]});
-      const double within = results.at("prediction_rank_correlation_within", {pair[0], pair[1]});
+      const double whole = rho.values[at];
+      const double within = results.at("rank_correlation_within", {pair[0], pair[1], 0});
       const bool agree = product > 0 && within * whole > 0;
-      EXPECT_EQ(shown, p.values[at] <= level && agree ? 1 : 0);
+      EXPECT_EQ(shown, p <= level && agree ? 1 : 0);
       predicted += shown == 1;
-      of_two_signs += p.values[at] <= level && !(product > 0);
-      above_level += p.values[at] > level && product > 0;
+      of_two_signs += p <= level && !(product > 0);
+      above_level += p > level && product > 0;
     });
   }
   EXPECT_GT(std::min({predicted, of_two_signs, above_level, undefined}), 0)
@@ -233,9 +233,14 @@ TEST(ValidateAnswers, AreThoseOfACompareOfEachHead) {
   const Results results = validate(with_cases(kTexts), options);
   const Results texts_alone = validate({kTexts, open_text}, options);
   for (const auto& [name, metric] : texts_alone.metrics) {
-    const LabelledArray& beside = results.require_metric(name);
+    const LabelledArray& whole = results.require_metric(name);
+    const LabelledArray beside =
+        metric.has_dim(kOutcome) ? whole.take(kOutcome, std::array<Index, 1>{0}) : whole;
     for (std::size_t i = 0; i < metric.values.size(); ++i) {
-      EXPECT_TRUE(metric.values[i] == beside.values[i] || std::isnan(metric.values[i])) << name;
+      const Estimate alone = metric.at_offset(i), found = beside.at_offset(i);
+      for (const auto part : {&Estimate::value, &Estimate::low, &Estimate::high, &Estimate::p}) {
+        EXPECT_TRUE(alone.*part == found.*part || std::isnan(alone.*part)) << name;
+      }
     }
   }
   const LabelledArray& change = results.require_metric("validated_answer_change");
@@ -245,16 +250,19 @@ TEST(ValidateAnswers, AreThoseOfACompareOfEachHead) {
     ValidateOptions of_group = options;
     of_group.scan.lengths = {64};
     const Results expected = compared(*open_group(group), of_group);
-    const LabelledArray& loss = expected.require_metric("answer_loss_change");
+    const LabelledArray& loss = expected.require_metric("loss_change");
     for (Index l = 0; l < change.dim("layer").size(); ++l) {
       for (Index h = 0; h < change.dim("head").size(); ++h) {
-        EXPECT_EQ(change({l, h, 0, group}), loss({l, h, 1, 0})) << l << "." << h;
-        EXPECT_EQ(change.at({l, h, 0, group}).standard_error, loss.at({l, h, 1, 0}).standard_error);
+        EXPECT_EQ(change({l, h, 0, group}), loss({l, h, 1, 0, 0})) << l << "." << h;
+        EXPECT_EQ(change.at({l, h, 0, group}).standard_error,
+                  loss.at({l, h, 1, 0, 0}).standard_error);
       }
     }
   }
   EXPECT_EQ(results.coord_names("cases")[1], "two");
-  const LabelledArray& correlation = results.require_metric("answer_rank_correlation");
+  EXPECT_EQ(outcomes_of(results), (std::vector<std::string>{kText, kAnswers}));
+  const LabelledArray& correlation =
+      results.require_metric("rank_correlation").sel(kOutcome, kAnswers);
   EXPECT_TRUE(
       std::ranges::any_of(correlation.values, [](double rho) { return std::abs(rho) > 0; }));
 }
@@ -265,7 +273,8 @@ TEST(ValidateAnswers, MeasureHeadsOnTheCasesWithoutAText) {
   options.normalizers.clear();
   options.patterns = {"window:size=8"};
   const Results results = validate(with_cases({}), options);
-  EXPECT_EQ(results.metric("prediction_rank_correlation"), nullptr);
+  EXPECT_EQ(outcomes_of(results), std::vector<std::string>{kAnswers});
+  EXPECT_EQ(results.metric("rank_correlation_by_text"), nullptr);
   const LabelledArray& value = results.require_metric("predictor_value");
   EXPECT_EQ(value.dim_names(), (std::vector<std::string>{"layer", "head", "predictor", "cases"}));
   const Results expected = converged(*open_group(1), options);

@@ -130,7 +130,7 @@ TEST(ForeignResults, APlanOfNoHeads) {
     expect_part(text_of(summarize_plan(results_from_json(plan, "input"))),
                 "The plan \"0.5\" keeps ");
   }
-  plan["metrics"]["planned_change"]["values"][0][0] = nullptr;
+  plan["metrics"]["planned_change"]["values"][0][0][0] = nullptr;
   EXPECT_THROW(summarize_plan(results_from_json(plan, "input")), UsageError);
 }
 

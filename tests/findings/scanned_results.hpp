@@ -2,6 +2,7 @@
 // longest length 1024. The numbers are made up.
 #pragma once
 
+#include "headgauge/cells.hpp"
 #include "headgauge/flags.hpp"
 #include "headgauge/results.hpp"
 
@@ -34,12 +35,11 @@ inline void set_outlook(Results& r, double coverage) {
   LabelledArray& slope = r.add_metric("entropy_slope", {"layer", "head"}, "1");
   slope.values = {.98, .31, .02, -.01, kUndefined, .64};
   slope.standard_error = {.004, .12, .01, .4, kUndefined, .03};
-  const auto forecast = [&](const char* name, std::vector<double> values) {
-    r.add_metric(name, {"layer", "head", "forecast_length"}, "keys").values = std::move(values);
-  };
-  forecast("effective_tokens_forecast", {1510, 20, 1.25, 3.5, kUndefined, 220});
-  forecast("effective_tokens_forecast_low", {1400, 10, 1, 1.5, kUndefined, 190});
-  forecast("effective_tokens_forecast_high", {1625.5, 40, 2.5, 8, kUndefined, 250});
+  LabelledArray& forecast =
+      r.add_metric("effective_tokens_forecast", {"layer", "head", "forecast_length"}, "keys");
+  forecast.values = {1510, 20, 1.25, 3.5, kUndefined, 220};
+  forecast.low = {1400, 10, 1, 1.5, kUndefined, 190};
+  forecast.high = {1625.5, 40, 2.5, 8, kUndefined, 250};
   r.add_metric("forecast_coverage", {}, "1").values = {coverage};
 }
 
@@ -58,6 +58,7 @@ inline Results scanned_results() {
   r.set_coord("layer", std::vector<double>{0, 1});
   r.set_coord("head", std::vector<double>{0, 1, 2});
   r.set_coord("length", std::vector<double>{64, 1024});
+  r.set_coord(kOutcome, std::vector<std::string>{kText});
   r.set_coord("top_n", std::vector<double>{1, 20, 100});
   r.set_coord("temperature", std::vector<double>{.01, .1, 1, 10});
   r.set_coord("epsilon", std::vector<double>{1e-3, .1});
@@ -81,12 +82,13 @@ inline Results scanned_results() {
   set_separability(r, "separability_beyond_sinks", {.21, .83, .64, .98, .4, .62});
   set_separability(r, "separability_null_beyond_sinks", {.44, .45, .46, .47, .5, .41});
   set_separability(r, "separability_excess_beyond_sinks", {-.23, .38, .18, .51, -.1, .21});
-  r.add_metric("loss", {"length"}, "nats").values = {5.125, 4.3};
+  r.add_metric("loss", {kOutcome, "length"}, "nats").values = {5.125, 4.3};
   r.add_metric("critical_n", {"length"}, "keys").values = {none, 11};
   r.add_metric("critical_fraction", {"length"}, "1").values = {none, 11.0 / 1024};
-  r.add_metric("closest_n", {"length"}, "keys").values = {none, 29};
-  r.add_metric("closest_n_low", {"length"}, "keys").values = {none, 21};
-  r.add_metric("closest_n_high", {"length"}, "keys").values = {none, 43.5};
+  LabelledArray& closest = r.add_metric("closest_n", {"length"}, "keys");
+  closest.values = {none, 29};
+  closest.low = {none, 21};
+  closest.high = {none, 43.5};
   r.add_metric("closest_ratio", {"length"}, "1").values = {none, .983};
   LabelledArray& g = r.add_metric("sensitivity", {"layer", "head", "temperature", "epsilon"}, "1");
   for (std::size_t h = 0; h < 6; ++h) {

@@ -30,6 +30,16 @@ inline std::vector<std::string> numbers_in(const SummaryLine& line) {
   return list;
 }
 
+// Where a metric of the file has what a fact of this kind says.
+inline const char* part_of(FactSource::Kind kind) {
+  using Kind = FactSource::Kind;
+  return kind == Kind::standard_error ? "stderr"
+         : kind == Kind::low          ? "low"
+         : kind == Kind::high         ? "high"
+         : kind == Kind::p            ? "p"
+                                      : "values";
+}
+
 // The value of a fact, looked up in the file's own JSON.
 inline double value_in(const nlohmann::ordered_json& file, const Fact& fact) {
   using Kind = FactSource::Kind;
@@ -69,10 +79,12 @@ inline double value_in(const nlohmann::ordered_json& file, const Fact& fact) {
                         [&](const nlohmann::ordered_json& flag) { return flag["name"] == name; }));
     case Kind::cell:
     case Kind::standard_error:
+    case Kind::low:
+    case Kind::high:
+    case Kind::p:
       break;
   }
-  const char* part = fact.source.kind == Kind::cell ? "values" : "stderr";
-  const nlohmann::ordered_json* cell = &file["metrics"][name][part];
+  const nlohmann::ordered_json* cell = &file["metrics"][name][part_of(fact.source.kind)];
   for (const Index i : fact.source.cell) cell = &cell->at(i);
   return cell->get<double>();
 }

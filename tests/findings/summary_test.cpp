@@ -106,9 +106,9 @@ TEST(Summary, SaysThatForecastsAreUnreliable) {
   // Nothing is foreseen where the model has no positions.
   r.metric("forecast_coverage")->values[0] = .9;
   expect_part(texts(r)[2], "should spread");
-  for (const char* name : {"", "_low", "_high"}) {
-    auto& values = r.metric(std::string("effective_tokens_forecast") + name)->values;
-    std::ranges::fill(values, kUndefined);
+  LabelledArray& forecast = *r.metric("effective_tokens_forecast");
+  for (auto* numbers : {&forecast.values, &forecast.low, &forecast.high}) {
+    std::ranges::fill(*numbers, kUndefined);
   }
   expect_no_part(texts(r)[2], "should spread");
 }
@@ -119,7 +119,7 @@ TEST(Summary, WithoutACriticalNSaysHowFarItLooked) {
   r.metric("critical_fraction")->values[1] = kUndefined;
   testing::expect_every_number_is_in_the_results(r);
   expect_part(texts(r)[2], "within 5 % at no N up to 128 (critical N");
-  r.metric("closest_n_high")->values[1] = 128;
+  r.metric("closest_n")->high[1] = 128;
   expect_part(texts(r)[2], "(21 to 128 or more; 0.98 of it)");
   std::fill(r.metric("critical_n_head")->values.begin(), r.metric("critical_n_head")->values.end(),
             -1);

@@ -62,6 +62,10 @@ Results derived_critical(const FakeLayer& layer, const std::vector<int>& lengths
   return results;
 }
 
+Estimate cell_of(const Results& results, const char* name, std::initializer_list<Index> cell) {
+  return results.require_metric(name).at(cell);
+}
+
 // The heads scatter about -0.02 |N - meet|, each by its own at every N.
 FakeLayer::LogRatio meeting_at(double meet, double scatter = 0.004) {
   return [=](Index head, Index, double n) {
@@ -76,11 +80,11 @@ TEST(Critical, FirstSizeAtWhichHeadsAreShownToBeEqual) {
   // With errors of .007 over the text N = 5 is 1.3 of them within the edge, N = 6 is 4.
   EXPECT_EQ(results.at("critical_n", {1}), 6.0);
   EXPECT_NEAR(results.at("critical_fraction", {1}), 6.0 / 64.0, 1e-15);
-  EXPECT_LT(results.at("critical_p", {1}), 0.01);
+  EXPECT_LT(cell_of(results, "critical_n", {1}).p, 0.01);
   EXPECT_EQ(results.at("closest_n", {1}), 7.0);
   EXPECT_NEAR(results.at("closest_ratio", {1}), 1.0, 0.002);
-  EXPECT_LE(results.at("closest_n_low", {1}), 7.0);
-  EXPECT_GE(results.at("closest_n_high", {1}), 7.0);
+  EXPECT_LE(cell_of(results, "closest_n", {1}).low, 7.0);
+  EXPECT_GE(cell_of(results, "closest_n", {1}).high, 7.0);
 }
 
 TEST(Critical, ErrorsOfTheTextCountBesideTheHeads) {
@@ -88,7 +92,7 @@ TEST(Critical, ErrorsOfTheTextCountBesideTheHeads) {
   const Results results = derived_critical(FakeLayer(meeting_at(7), 3.0), {32, 64});
   EXPECT_EQ(results.at("critical_n", {0}), 5.0);
   EXPECT_EQ(results.at("critical_n", {1}), -1.0);
-  EXPECT_GT(results.at("critical_p", {1}), 0.01);
+  EXPECT_GT(cell_of(results, "critical_n", {1}).p, 0.01);
   EXPECT_EQ(results.at("critical_n_head", {0, 4, 1}), -1.0);
 }
 
@@ -108,8 +112,8 @@ TEST(Critical, NotRejectedIsNotEqual) {
   const Results of_wide = derived_critical(wide, {32, 64});
   EXPECT_EQ(of_wide.at("critical_n", {1}), -1.0);
   EXPECT_GE(of_wide.at("critical_n_paper", {1}), 1.0);
-  EXPECT_NEAR(of_wide.at("critical_ks_p", {1}),
-              ks_probability(of_wide.at("critical_ks_d", {1}), 22, 22), 1e-12);
+  const Estimate gap = cell_of(of_wide, "critical_ks_d", {1});
+  EXPECT_NEAR(gap.p, ks_probability(gap.value, 22, 22), 1e-12);
 }
 
 TEST(Critical, HeadsWithAWindowAreNotComparedWithLength) {
@@ -157,9 +161,10 @@ TEST(Critical, GrowthOfTheClosestSize) {
   });
   Results results = derived_critical(layer, lengths);
   EXPECT_EQ(results.at("closest_n", {3}), 20.0);
-  EXPECT_NEAR(results.at("closest_n_exponent", {}), 0.5, 1e-12);
-  EXPECT_LE(results.at("closest_n_exponent_low", {}), 0.5);
-  EXPECT_GE(results.at("closest_n_exponent_high", {}), 0.5);
+  const Estimate exponent = cell_of(results, "closest_n_exponent", {});
+  EXPECT_NEAR(exponent.value, 0.5, 1e-12);
+  EXPECT_LE(exponent.low, 0.5);
+  EXPECT_GE(exponent.high, 0.5);
   // Two lengths have no exponent.
   results = derived_critical(layer, {16, 64});
   EXPECT_TRUE(std::isnan(results.at("closest_n_exponent", {})));

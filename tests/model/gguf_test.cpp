@@ -351,7 +351,7 @@ TEST(Gguf, Gemma3IsThatOfTransformers) {
       resolve_model(file), {{"text", {all.begin(), all.begin() + count}, ""}}, {.threads = 2});
   const Results results = scan_of_entropies(*source, count);
   EXPECT_LE(worst_entropy(results, golden["entropy"]), 1e-5);
-  EXPECT_NEAR(results.at("loss", {0}), golden["loss"].get<double>(), 1e-6);
+  EXPECT_NEAR(results.at("loss", {0, 0}), golden["loss"].get<double>(), 1e-6);
 
   // Far beyond the windows; only the logits of the last tokens are computed.
   const auto beyond = make_model_source(
@@ -385,7 +385,7 @@ TEST(Gguf, SmolLm2IsThatOfNumpy) {
   EXPECT_LE(worst_entropy(results, golden["entropy"]), 1e-5);
   const auto losses = golden["losses"].get<std::vector<double>>();
   const double mean = std::accumulate(losses.begin(), losses.end(), 0.0) / std::ssize(losses);
-  EXPECT_NEAR(results.at("loss", {0}), mean, 1e-6 * mean);
+  EXPECT_NEAR(results.at("loss", {0, 0}), mean, 1e-6 * mean);
 }
 
 TEST(Gguf, RefusesATensorOfAnotherModelByItsName) {

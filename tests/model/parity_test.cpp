@@ -32,7 +32,7 @@ void compare(const Golden& golden, const std::string& folder) {
   const Results results = scan(*source, scan_options);
   const auto loss = golden.get<double>("loss");
   for (std::size_t k = 0; k < loss.size(); ++k) {
-    EXPECT_NEAR(results.at("loss", {static_cast<Index>(k)}), loss[k], tolerance);
+    EXPECT_NEAR(results.at("loss", {0, static_cast<Index>(k)}), loss[k], tolerance);
   }
   compare_statistics(golden, results);
 }

@@ -39,7 +39,7 @@ TEST(JointChange, IsTheLossThatCompareFinds) {
   intervention.label = "plan";
   intervention.heads = make_interventions(plan, source->info());
   const Results expected = compare(*source, options, std::vector{intervention});
-  EXPECT_NEAR(mean(change), expected.at("loss_change", {1, 0}), 1e-12);
+  EXPECT_NEAR(mean(change), expected.at("loss_change", {1, 0, 0}), 1e-12);
   EXPECT_NE(mean(change), 0);
 }
 

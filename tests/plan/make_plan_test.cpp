@@ -10,6 +10,7 @@
 
 #include "checkpoint/made_file.hpp"
 #include "faults.hpp"
+#include "headgauge/cells.hpp"
 #include "headgauge/compare.hpp"
 #include "headgauge/headgauge.hpp"
 #include "plan/joint_change.hpp"
@@ -63,11 +64,11 @@ TEST(MakePlan, SaysWhatCompareMeasuresOnTheConfirmingTexts) {
     const auto confirm = tiny_source(4, 3);
     const Results expected =
         compare(*confirm, options, std::vector{make_intervention(plan, options, *confirm, "plan")});
-    const Estimate found = results.require_metric("planned_change").at({0, b});
+    const Estimate found = results.require_metric("planned_change").at({0, b, 0});
     const LabelledArray& change = expected.require_metric("loss_change");
-    EXPECT_NEAR(found.value, change({1, 0}), 1e-12);
+    EXPECT_NEAR(found.value, change({1, 0, 0}), 1e-12);
     // Four documents are four batches of compare() too.
-    EXPECT_NEAR(found.standard_error, change.at({1, 0}).standard_error, 1e-12);
+    EXPECT_NEAR(found.standard_error, change.at({1, 0, 0}).standard_error, 1e-12);
     EXPECT_EQ(found.degrees_of_freedom, 3);
     const Estimate same = results.require_metric("planned_same_token").at({0, b});
     EXPECT_NEAR(same.value, expected.at("same_token", {1, 0}), 1e-12);
@@ -228,11 +229,13 @@ TEST(MakePlan, SaysWhatReplayAndAnswersLose) {
                         confirm.cases.get()};
   const PlanResults made = make_plan(texts, options);
   const Results& results = made.results;
-  ASSERT_EQ(results.coord_names("task")[0], "even");
   // The tiny model does neither task, and does not copy: neither may be judged.
-  EXPECT_EQ(results.at("does_task", {0}), 0);
-  EXPECT_TRUE(std::isnan(results.at("planned_answer_change", {0, 0, 0})));
-  EXPECT_EQ(results.metric("planned_replay_change"), nullptr);
+  ASSERT_EQ(outcomes_of(results), (std::vector<std::string>{kText, "even", "odd"}));
+  EXPECT_EQ(tasks_of(results), (std::vector<Index>{1, 2}));
+  EXPECT_EQ(replay_of(results), std::nullopt);
+  EXPECT_EQ(results.at("does_task", {1}), 0);
+  EXPECT_FALSE(std::isnan(results.at("planned_change", {0, 0, 0})));
+  EXPECT_TRUE(std::isnan(results.at("planned_change", {0, 0, 1})));
   std::string notices;
   for (const std::string& notice : results.notices) notices += notice + "\n";
   expect_part(notices, "the task even is not judged");
@@ -332,6 +335,30 @@ std::vector<double> step_up(const std::vector<double>& p) {
   return adjusted;
 }
 
+// What the plan changes of an outcome less what every other method changes, the intervals and the
+// adjusted p-values of that. Returns how many methods of all budgets were compared.
+std::size_t expect_differences(const Results& results, Index outcome, double freedom) {
+  const LabelledArray& change = results.require_metric("planned_change");
+  const LabelledArray& ahead = results.require_metric("plan_difference");
+  std::vector<double> p, found;
+  for (Index b = 0; b < results.coord_size("budget"); ++b) {
+    EXPECT_TRUE(std::isnan(ahead({0, b, outcome})));
+    for (Index m = 1; m < results.coord_size("method"); ++m) {
+      if (std::isnan(change({m, b, outcome}))) continue;
+      const Estimate gain = ahead.at({m, b, outcome});
+      EXPECT_NEAR(gain.value, change({0, b, outcome}) - change({m, b, outcome}), 1e-12);
+      EXPECT_EQ(gain.degrees_of_freedom, freedom);
+      const Interval interval = t_interval(mean_of(gain));
+      EXPECT_TRUE(same(gain.low, interval.low) && same(gain.high, interval.high));
+      p.push_back(t_test(mean_of(gain)).p);
+      found.push_back(gain.p);
+    }
+  }
+  const std::vector<double> expected = step_up(p);
+  for (std::size_t i = 0; i < p.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-12);
+  return p.size();
+}
+
 TEST(MakePlan, ComparesWithRivalsByTextAndByReplay) {
   constexpr Index kReplayed = 20;
   const auto search = continued(1, 2, kReplayed), check = continued(2, 2, kReplayed),
@@ -339,30 +366,9 @@ TEST(MakePlan, ComparesWithRivalsByTextAndByReplay) {
   const PlanTexts texts{
       {*search, nullptr, kReplayed}, {*check, nullptr, kReplayed}, {*confirm, nullptr, kReplayed}};
   const Results results = make_plan(texts, small_options()).results;
-  const Index methods = results.coord_size("method");
-  for (const bool replay : {false, true}) {
-    const LabelledArray& change =
-        results.require_metric(replay ? "planned_replay_change" : "planned_change");
-    const LabelledArray& ahead =
-        results.require_metric(replay ? "plan_replay_difference" : "plan_difference");
-    const LabelledArray& adjusted =
-        results.require_metric(replay ? "plan_replay_difference_p" : "plan_difference_p");
-    std::vector<double> p, found;
-    for (Index b = 0; b < 2; ++b) {
-      EXPECT_TRUE(std::isnan(ahead({0, b})));
-      for (Index m = 1; m < methods; ++m) {
-        if (std::isnan(change({m, b}))) continue;
-        EXPECT_NEAR(ahead({m, b}), change({0, b}) - change({m, b}), 1e-12);
-        const Estimate gain = ahead.at({m, b});
-        EXPECT_EQ(gain.degrees_of_freedom, 2);
-        p.push_back(t_test(mean_of(gain)).p);
-        found.push_back(adjusted({m, b}));
-      }
-    }
-    ASSERT_GE(p.size(), 6U);
-    const std::vector<double> expected = step_up(p);
-    for (std::size_t i = 0; i < p.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-12);
-  }
+  ASSERT_EQ(outcomes_of(results), (std::vector<std::string>{kText, kReplay}));
+  EXPECT_EQ(replay_of(results), 1);
+  for (const Index outcome : {0, 1}) EXPECT_GE(expect_differences(results, outcome, 2), 6U);
 }
 
 // What the check has at stake weighs the parts, and a task that it lacks is left out.
@@ -411,23 +417,26 @@ TEST(MakePlan, SaysWhatCompareMeasuresOfAnswers) {
   options.memory = 0.25;
   const PlanResults made = make_plan(texts, options);
   const Results& results = made.results;
-  ASSERT_EQ(results.at("does_task", {0}), 1);
+  ASSERT_EQ(outcomes_of(results), (std::vector<std::string>{kText, "done"}));
+  ASSERT_EQ(results.at("does_task", {1}), 1);
   CompareOptions scan;
   scan.scan.measures = {"model"};
   const auto cases = testing::tiny_model(done_cases(2, false));
   const Results expected = compare(
       *cases, scan, std::vector{make_intervention(made.plans.front().plan, scan, *cases, "plan")});
-  const Estimate change = results.require_metric("planned_answer_change").at({0, 0, 0});
-  const Estimate of_compare = expected.require_metric("answer_loss_change").at({1, 0});
+  const Estimate change = results.require_metric("planned_change").at({0, 0, 1});
+  const Estimate of_compare = expected.require_metric("loss_change").isel("length", -1).at({1, 0});
   EXPECT_NEAR(change.value, of_compare.value, 1e-12);
   EXPECT_NEAR(change.standard_error, of_compare.standard_error, 1e-12);
   EXPECT_NE(change.value, 0);
-  for (const std::string part : {"", "_low", "_high"}) {
-    EXPECT_EQ(results.at("planned_answers_kept" + part, {0, 0, 0}),
-              expected.at("answers_kept" + part, {1, 0}))
-        << part;
+  const Estimate kept = results.require_metric("planned_answers_kept").at({0, 0, 1});
+  const Estimate kept_of_compare = expected.require_metric("answers_kept").at({1, 0});
+  for (const auto part : {&Estimate::value, &Estimate::low, &Estimate::high}) {
+    EXPECT_EQ(kept.*part, kept_of_compare.*part);
   }
-  EXPECT_LT(results.at("planned_answers_kept", {0, 0, 0}), 1) << "otherwise this shows nothing";
+  EXPECT_LT(kept.value, 1) << "otherwise this shows nothing";
+  EXPECT_TRUE(kept.has_interval());
+  EXPECT_GE(expect_differences(results, 1, 7), 3U);
 
   // A rise of the answers that is not allowed rules out what the text alone would allow.
   options.memory.reset();

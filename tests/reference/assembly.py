@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tests.reference.averages import Mean, RowIndex, row_mean, stack
-from tests.reference.catalogue import dims_of
+from tests.reference.catalogue import base_name, dims_of, part_of
 from tests.reference.coverage import OF_QUERIES
 from tests.reference.critical import (
     HeadRatios,
@@ -55,7 +55,7 @@ def spread(name: str, placed: Grid, shape: tuple[int, ...]) -> Metric:
 
 
 def critical_of_paper(means: list[PrefixMeans], settings: Settings) -> dict[str, Metric]:
-    """critical_n_paper, critical_ks_d and critical_ks_p."""
+    """critical_n_paper, and critical_ks_d with its p."""
     found = []
     for place in range(len(settings.lengths)):
         distance = np.stack([head[place].distance for head in means])
@@ -63,7 +63,7 @@ def critical_of_paper(means: list[PrefixMeans], settings: Settings) -> dict[str,
         known = distance.shape[1] > 0 and not np.isnan(distance[:, 0]).any()
         of_paper = critical_n_paper(distance, context, settings.critical_level) if known else None
         found.append((of_paper.n, of_paper.d, of_paper.p) if of_paper else (np.nan,) * 3)
-    names = ("critical_n_paper", "critical_ks_d", "critical_ks_p")
+    names = ("critical_n_paper", "critical_ks_d", "critical_ks_d p")
     columns = np.asarray(found, dtype=np.float64).T
     return {n: Metric(("length",), v) for n, v in zip(names, columns, strict=True)}
 
@@ -100,7 +100,7 @@ def critical_metrics(
     n, p = np.asarray(equal).T
     metrics["critical_n"] = Metric(("length",), n)
     curves = [np.stack([head[place].ratios.log_ratio for head in means]) for place in range(len(lengths))]
-    metrics["critical_p"] = Metric(("length",), p, doubt=doubt_of_critical_p(p, curves))
+    metrics["critical_n p"] = Metric(("length",), p, doubt=doubt_of_critical_p(p, curves))
     metrics["critical_fraction"] = Metric(("length",), share(n, lengths))
     for name, (values, doubt) in closest_sizes(curves, lengths, settings.seed).items():
         metrics[name] = Metric(dims_of(name), np.asarray(values), doubt=np.asarray(doubt))
@@ -144,7 +144,7 @@ def capacity_metrics(metrics: dict[str, Metric]) -> dict[str, Metric]:
     bare = {}
     for name in ("entropy_slope", "max_weight_slope"):
         bare[name] = Metric(metrics[name].dims, metrics[name].values, metrics[name].stderr)
-    for end in ("", "_low", "_high"):
+    for end in ("", " low", " high"):
         name = f"effective_tokens_forecast{end}"
         bare[name] = Metric(metrics[name].dims, metrics[name].values)
     held = metrics["forecast_coverage"]
@@ -159,7 +159,8 @@ def loss_metric(losses: list[Array], index: RowIndex, lengths: list[int]) -> Met
     values = np.concatenate([np.append(loss, np.nan) for loss in losses])
     means = [row_mean(values, index, index.up_to(n) & (index.t < n)) for n in lengths]
     joined = stack(means)
-    return Metric(dims_of("loss"), joined.value, joined.stderr, joined.rows)
+    of_text = (part[None] for part in (joined.value, joined.stderr, joined.rows))
+    return Metric(dims_of("loss"), *of_text)
 
 
 def octave_of(gap: int | None) -> str:
@@ -231,4 +232,13 @@ def assemble(results: dict[int, LayerResult], settings: Settings, steepest: floa
         metrics |= critical_metrics(prefixes, shape, settings)
     if "sensitivity" in metrics:
         metrics |= sensitivity_bounds(metrics["sensitivity"], settings, steepest)
-    return metrics
+    return with_parts(metrics)
+
+
+def with_parts(metrics: dict[str, Metric]) -> dict[str, Metric]:
+    """Puts each "NAME low", "NAME high" or "NAME p" into its metric."""
+    whole = {name: metric for name, metric in metrics.items() if not part_of(name)}
+    for name, metric in metrics.items():
+        if part_of(name):
+            whole[base_name(name)].parts[part_of(name)] = metric
+    return whole

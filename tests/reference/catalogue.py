@@ -69,16 +69,16 @@ _SINGLE = {
     **dict.fromkeys(_EQUAL.split(), EQUAL),
     **dict.fromkeys(["sensitivity", "sensitivity_max", "sensitivity_top2"], Tolerance(5e-3, 1e-3)),
     **dict.fromkeys(["visible_keys", "sensitivity_bound", "sensitivity_bound_paper"], Tolerance(1e-12, 1.0)),
-    **{f"effective_tokens_forecast{end}": Tolerance(2e-4, 1.0) for end in ("", "_low", "_high")},
+    **{f"effective_tokens_forecast{end}": Tolerance(2e-4, 1.0) for end in ("", " low", " high")},
     "mass_90": Tolerance(1e-3, 1.0),
     "logit_range": Tolerance(2e-5, 1.0),  # a difference of logits, which may be near 0
     "critical_fraction": Tolerance(0.0, absolute=1e-12),
-    "critical_p": Tolerance(0.0, absolute=2e-3),  # of 2001 draws
-    "closest_n_low": Tolerance(0.0, absolute=1.0),  # quantiles of whole numbers
-    "closest_n_high": Tolerance(0.0, absolute=1.0),
+    "critical_n p": Tolerance(0.0, absolute=2e-3),  # of 2001 draws
+    "closest_n low": Tolerance(0.0, absolute=1.0),  # quantiles of whole numbers
+    "closest_n high": Tolerance(0.0, absolute=1.0),
     "closest_n_exponent": Tolerance(0.0, absolute=1e-9),
-    "closest_n_exponent_low": Tolerance(0.0, absolute=2e-2),
-    "closest_n_exponent_high": Tolerance(0.0, absolute=2e-2),
+    "closest_n_exponent low": Tolerance(0.0, absolute=2e-2),
+    "closest_n_exponent high": Tolerance(0.0, absolute=2e-2),
     "critical_fraction_head": Tolerance(0.0, absolute=1e-12),
     "top_overlap": Tolerance(0.0, absolute=2e-3),
     "separability_lower_paper": Tolerance(1e-2, 1.0),
@@ -101,8 +101,16 @@ _BY_GROUP = {
 }
 
 
+PARTS = ("low", "high", "p")  # of an estimate; the reference calls them "NAME low" until it has all
+
+
+def part_of(name: str) -> str:
+    return name.partition(" ")[2]
+
+
 def base_name(name: str) -> str:
-    return _TWIN_OF.get(name, name)
+    whole = name.partition(" ")[0]
+    return _TWIN_OF.get(whole, whole)
 
 
 def group_of(name: str) -> str:
@@ -113,7 +121,10 @@ def group_of(name: str) -> str:
 
 
 def tolerance_of(name: str) -> Tolerance:
+    """That of a part is the one of its metric, unless it has its own."""
     base = base_name(name)
+    if name in _SINGLE:
+        return _SINGLE[name]
     return _SINGLE.get(base, _BY_GROUP.get(METRICS[base]["group"], _SIMPLE))
 
 

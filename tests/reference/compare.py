@@ -18,7 +18,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tests.reference.catalogue import GROUPS, Tolerance, base_name, expected_metrics, group_of, tolerance_of
+from tests.reference.catalogue import (
+    GROUPS,
+    PARTS,
+    Tolerance,
+    base_name,
+    expected_metrics,
+    group_of,
+    tolerance_of,
+)
 from tests.reference.oracle import Oracle
 from tests.reference.results_io import Results, demanded_groups, read_settings, scanned_heads, to_array
 from tests.reference.settings import Metric
@@ -76,30 +84,47 @@ def check_metric(name: str, entry: dict[str, Any], expected: Metric, coords: dic
     if tuple(entry["dims"]) != expected.dims:
         check.failures.append(f"dims {entry['dims']}, expected {list(expected.dims)}")
         return check
-    found = to_array(entry["values"])
-    if found.shape != expected.values.shape:
-        check.failures.append(f"shape {found.shape}, expected {expected.values.shape}")
-        return check
 
     def where(index: tuple[int, ...]) -> str:
         return _place(index, expected.dims, coords)
 
-    check.failures += _nulls(found, expected.values, "values", where)
-    both = ~np.isnan(found) & ~np.isnan(expected.values)
-    check.compared = int(both.sum())
-    allowed = tolerance.allowed(expected.values)
-    if expected.doubt is not None:
-        allowed = allowed + expected.doubt
-    if check.compared:
-        index, check.worst, check.share = _worst(found, expected.values, allowed)
-        check.where = where(index)
-        if check.share > 1.0:
-            check.failures.append(
-                f"{found[index]:.9g}, expected {expected.values[index]:.9g} at {check.where}"
-            )
+    allowed = check_numbers(check, "values", entry["values"], expected, tolerance, where)
+    if allowed is None:
+        return check
+    for part in PARTS:
+        if (part in entry) != (part in expected.parts):
+            check.failures.append(f"no {part}" if part in expected.parts else f"the reference has no {part}")
+        elif part in expected.parts:
+            of_part = expected.parts[part]
+            check_numbers(check, part, entry[part], of_part, tolerance_of(f"{name} {part}"), where)
     check_stderr(check, entry, expected, allowed, where)
     check_rows(check, entry, expected, where)
     return check
+
+
+def check_numbers(
+    check: Check, what: str, nested: Any, expected: Metric, tolerance: Tolerance, where: Any
+) -> Array | None:
+    """Returns what is allowed of each number; None if the shape is wrong."""
+    found = to_array(nested)
+    if found.shape != expected.values.shape:
+        check.failures.append(f"{what}: shape {found.shape}, expected {expected.values.shape}")
+        return None
+    check.failures += _nulls(found, expected.values, what, where)
+    allowed = tolerance.allowed(expected.values)
+    if expected.doubt is not None:
+        allowed = allowed + expected.doubt
+    both = ~np.isnan(found) & ~np.isnan(expected.values)
+    if both.any():
+        index, worst, share = _worst(found, expected.values, allowed)
+        if share > 1.0:
+            check.failures.append(
+                f"{what} {found[index]:.9g}, expected {expected.values[index]:.9g} at {where(index)}"
+            )
+        if not check.compared or share > check.share:
+            check.worst, check.share, check.where = worst, share, where(index)
+        check.compared += int(both.sum())
+    return allowed
 
 
 def check_stderr(check: Check, entry: dict[str, Any], expected: Metric, allowed: Array, where: Any) -> None:

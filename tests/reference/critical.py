@@ -205,7 +205,7 @@ def closest_figures(curves: list[Array], lengths: list[int], inside: list[bool])
 
 
 def closest_sizes(curves: list[Array], lengths: list[int], seed: int) -> dict[str, tuple[Array, Array]]:
-    """closest_n, closest_ratio and closest_n_exponent, each with its interval.
+    """closest_n, closest_ratio and closest_n_exponent, each with "NAME low" and "NAME high".
 
     Beside each figure stands how far it may be off: what is closest jumps where two N are nearly
     equally close, and so the end of an interval may lie where 1 % of the resamples more or less do.
@@ -230,7 +230,7 @@ def closest_sizes(curves: list[Array], lengths: list[int], seed: int) -> dict[st
     named = {}
     of_whole = np.zeros_like(whole)
     of_whole[0:-1:2] = [doubt_of_closest(curve) for curve in curves]
-    ends = (("", whole, of_whole), ("_low", low, of_low), ("_high", high, of_high))
+    ends = (("", whole, of_whole), (" low", low, of_low), (" high", high, of_high))
     for suffix, figures, doubt in ends:
         for name, part in (("closest_n", slice(0, -1, 2)), ("closest_ratio", slice(1, -1, 2))):
             named[name + suffix] = figures[part], np.nan_to_num(doubt[part])

@@ -223,7 +223,7 @@ class Oracle:
             "critical_temperature_slope": cell(*found.critical),
             **{
                 f"effective_tokens_forecast{end}": cell(found.forecast[:, k], none)
-                for k, end in enumerate(("", "_low", "_high"))
+                for k, end in enumerate(("", " low", " high"))
             },
             "forecast_coverage": cell(found.holds, np.nan, np.asarray(float(found.doubtful))),
         }

@@ -102,7 +102,7 @@ def read_settings(results: Results) -> Settings:
 def write_results(metrics: dict[str, Metric], settings: Settings, edges: list[int]) -> Results:
     """The oracle's metrics in the shape of results.json (for the tests of the comparison)."""
     return {
-        "schema": "headgauge.results/2",
+        "schema": "headgauge.results/3",
         "settings": {
             **{name: getattr(settings, name) for name in OPTIONS},
             "queries": "all",
@@ -119,6 +119,7 @@ def write_results(metrics: dict[str, Metric], settings: Settings, edges: list[in
             "forecast_length": [factor * settings.longest for factor in FORECASTS],
             "temperature": settings.temperatures,
             "epsilon": settings.epsilons,
+            "outcome": ["text"],
             "gap": list(range(metrics["loss_by_gap"].values.size if "loss_by_gap" in metrics else 0)),
         },
         "metrics": {
@@ -128,6 +129,7 @@ def write_results(metrics: dict[str, Metric], settings: Settings, edges: list[in
                 "values": to_nested(metric.values),
                 "stderr": None if metric.stderr is None else to_nested(metric.stderr),
                 "rows": None if metric.rows is None else metric.rows.tolist(),
+                **{part: to_nested(of_part.values) for part, of_part in metric.parts.items()},
             }
             for name, metric in metrics.items()
         },

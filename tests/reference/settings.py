@@ -40,3 +40,4 @@ class Metric:
     stderr: Array | None = None
     rows: Array | None = None
     doubt: Array | None = None  # what a tolerance is widened by, see averages.Mean
+    parts: dict[str, "Metric"] = field(default_factory=dict)  # low, high and p: values and doubt

@@ -204,10 +204,10 @@ class Scan(unittest.TestCase):
     def test_loss(self) -> None:
         losses = [d.next_token_loss for d in self.documents]
         joined = np.concatenate([losses[0][:7], losses[1][:7]])  # type: ignore[index]
-        self.assertAlmostEqual(self.metrics["loss"].values[0], joined.mean())
+        self.assertAlmostEqual(self.metrics["loss"].values[0, 0], joined.mean())
         rows = self.metrics["loss"].rows
         assert rows is not None
-        self.assertEqual(rows.tolist(), [14, 15])
+        self.assertEqual(rows.tolist(), [[14, 15]])
 
     def failures(self, results: dict[str, Any]) -> list[str]:
         checks = compare(results, model=self.folder, texts=TEXTS)
@@ -245,10 +245,15 @@ class Scan(unittest.TestCase):
         metrics["top_overlap"]["values"][1][0] += 0.01
         metrics["top_overlap_partner"]["values"][1][0] = 0
         del metrics["mass_90_by_position"]
+        metrics["critical_ks_d"]["p"][1] += 0.01
+        metrics["closest_n"]["low"][0] = 1
+        metrics["closest_ratio"]["p"] = metrics["closest_ratio"]["values"]
+        del metrics["effective_tokens_forecast"]["high"]
         expected = (
             "entropy max_weight distance separability jacobian_bound critical_n mass_90_by_position "
             "visible_keys weight_bound_use separability_excess_distinct equal_key_pairs sensitivity_top2 "
-            "top_overlap top_overlap_partner"
+            "top_overlap top_overlap_partner critical_ks_d closest_n closest_ratio "
+            "effective_tokens_forecast"
         )
         self.assertEqual(set(self.failures(wrong)), set(expected.split()))
 

@@ -611,8 +611,8 @@ class CriticalN(unittest.TestCase):
         curves = [np.repeat(c, 9, axis=0) for c in (curve[:1, :2], curve[:1], curve[1:2])]
         found = critical.closest_sizes(curves, [16, 64, 256], 0)
         self.assertEqual(found["closest_n"][0].tolist(), [2.0, 3.0, 2.0])
-        self.assertEqual(found["closest_n_low"][0].tolist(), [2.0, 3.0, 2.0])
-        self.assertEqual(found["closest_n_low"][1].tolist(), [0.0, 0.0, 0.0])
+        self.assertEqual(found["closest_n low"][0].tolist(), [2.0, 3.0, 2.0])
+        self.assertEqual(found["closest_n low"][1].tolist(), [0.0, 0.0, 0.0])
         self.assertTrue(math.isnan(float(found["closest_n_exponent"][0])))
 
 

@@ -33,20 +33,17 @@ Claim critical_with(const Found& found) {
   made.fill("expected_distance", "length", [&](int head, double, double) {
     return 1 / (found.theorem + (head % 2 == 0 ? found.apart : -found.apart));
   });
-  const auto add = [&](const char* name, double value) {
-    made.results.add_metric(name, {"length"}, "1").values = {1, value};
+  const auto add = [&](const char* name, const Estimate& estimate) {
+    LabelledArray& metric = made.results.add_metric(name, {"length"}, "1");
+    metric.with_intervals().with_p();
+    metric.set({0}, {.value = 1});
+    metric.set({1}, estimate);
   };
-  add("critical_n", found.n);
-  add("critical_p", 0.02);
-  add("closest_n", found.closest);
-  add("closest_n_low", found.closest_low);
-  add("closest_n_high", found.closest_high);
-  add("closest_ratio", found.ratio);
-  add("closest_ratio_low", found.ratio_low);
-  add("closest_ratio_high", found.ratio_high);
-  add("critical_n_paper", 12);
-  add("critical_ks_d", 0.3);
-  add("critical_ks_p", 0.02);
+  add("critical_n", {.value = found.n, .p = 0.02});
+  add("closest_n", {.value = found.closest, .low = found.closest_low, .high = found.closest_high});
+  add("closest_ratio", {.value = found.ratio, .low = found.ratio_low, .high = found.ratio_high});
+  add("critical_n_paper", {.value = 12});
+  add("critical_ks_d", {.value = 0.3, .p = 0.04});
   auto& own = made.results.add_metric("critical_fraction_head", {"layer", "head", "length"}, "1");
   for (std::size_t i = 0; i < own.values.size(); ++i) {
     own.values[i] = i % 4 == 1 ? 60 / found.longest : kUndefined;
@@ -64,6 +61,17 @@ TEST(CriticalNIsSmall, IsJudgedByTheTheorem) {
   expect_verdict(critical_with({.theorem = 1, .apart = 0.3}), cannot_tell);
 }
 
+TEST(CriticalNIsSmall, HasTheIntervalsAndPAmongItsFacts) {
+  const Claim claim = critical_with({.n = 61});
+  EXPECT_EQ(fact(claim, "critical_p"), 0.02);
+  EXPECT_EQ(fact(claim, "closest_n_low"), 30);
+  EXPECT_EQ(fact(claim, "closest_n_high"), 50);
+  EXPECT_EQ(fact(claim, "closest_ratio_low"), 0.94);
+  EXPECT_EQ(fact(claim, "closest_ratio_high"), 1);
+  expect_part(claim.measured,
+              "closest at N = 40 (30 to 50), 3.9 % of L, with a ratio of 0.97 (0.94");
+}
+
 TEST(CriticalNIsSmall, NotTested) {
   EXPECT_EQ(critical_with({.n = 1, .searched = 31, .longest = 33}).verdict, not_tested)
       << "6 % are not 2 keys";
@@ -76,6 +84,7 @@ TEST(CriticalNIsSmall, NotTested) {
 TEST(CriticalNIsSmall, SaysWhyThePapersTestEndsTooEarly) {
   const Claim claim = critical_with({.n = 61});
   EXPECT_EQ(fact(claim, "critical_n_paper"), 12);
+  EXPECT_EQ(fact(claim, "ks_p"), 0.04);
   // 20 heads, all below: 2 / 2^20.
   EXPECT_NEAR(fact(claim, "paired_p_there"), std::exp2(-19.0), 1e-12);
   expect_part(claim.measured, "at N = 20 the median ratio is 0.921");
@@ -86,9 +95,9 @@ Verdict growth_with(double exponent, double low, double high, std::vector<double
   if (!critical.empty()) {
     made.results.add_metric("critical_n", {"length"}, "1").values = critical;
   }
-  made.results.add_metric("closest_n_exponent", {}, "1").values = {exponent};
-  made.results.add_metric("closest_n_exponent_low", {}, "1").values = {low};
-  made.results.add_metric("closest_n_exponent_high", {}, "1").values = {high};
+  made.results.add_metric("closest_n_exponent", {}, "1")
+      .with_intervals()
+      .set({}, {.value = exponent, .low = low, .high = high});
   return judge_claim("critical_n_grows_sublinearly", made.results).verdict;
 }
 

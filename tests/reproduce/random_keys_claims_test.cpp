@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 
+#include "headgauge/cells.hpp"
 #include "headgauge/claims.hpp"
 #include "reproduce/made_scan.hpp"
 #include "reproduce/random_keys.hpp"
@@ -173,9 +174,13 @@ TEST(RandomKeys, ArrangedByWindowAndNumber) {
     const double n = std::vector<double>{32, 8, 4}[(p - 1) / 2], window = p % 2 == 1 ? 32 : 1;
     for (Index l = 0; l < 2; ++l) kl({p, l}) = window + n / 1000 + (l + 1) / 1e6;
   }
-  comparison.add_metric("loss", {"pattern", "length"}, "nats");
+  comparison.set_coord(kOutcome, std::vector<std::string>{kText});
+  comparison.add_metric("loss", {"pattern", kOutcome, "length"}, "nats");
+  LabelledArray& change =
+      comparison.add_metric("loss_change", {"pattern", kOutcome, "length"}, "nats");
+  for (std::size_t i = 0; i < kl.values.size(); ++i) change.values[i] = -kl.values[i];
   const Results arranged = by_random_keys(comparison);
-  EXPECT_EQ(arranged.metrics.size(), 1u) << "what changed alone";
+  EXPECT_EQ(arranged.metrics.size(), 2u) << "what changed alone";
   EXPECT_EQ(arranged.settings["each"], "none");
   EXPECT_EQ(arranged.metric("kl")->dim_names(),
             (std::vector<std::string>{"window", "random", "length"}));
@@ -183,6 +188,8 @@ TEST(RandomKeys, ArrangedByWindowAndNumber) {
   EXPECT_EQ(arranged.at("kl", {0, 3, 1}), 1 + 0.032 + 2e-6);
   EXPECT_EQ(arranged.at("kl", {1, 1, 1}), 32 + 0.008 + 2e-6);
   EXPECT_TRUE(std::isnan(arranged.at("kl", {1, 2, 1}))) << "16 keys were left out";
+  EXPECT_EQ(arranged.metric("loss_change")->dim_names(), arranged.metric("kl")->dim_names());
+  EXPECT_EQ(arranged.at("loss_change", {1, 1, 1}), -arranged.at("kl", {1, 1, 1}));
 }
 
 TEST(RandomKeys, OneHeadAtATime) {
@@ -192,9 +199,15 @@ TEST(RandomKeys, OneHeadAtATime) {
   comparison.set_coord("length", std::vector<double>{32, 64});
   comparison.set_coord("pattern",
                        std::vector<std::string>{"original", each_head_options(64, {}).patterns[0]});
-  comparison.add_metric("kl", {"layer", "head", "pattern", "length"}, "nats").values = {1, 2, 3, 4,
-                                                                                        5, 6, 7, 8};
+  comparison.set_coord(kOutcome, std::vector<std::string>{kText});
+  const std::vector<double> values = {1, 2, 3, 4, 5, 6, 7, 8};
+  comparison.add_metric("kl", {"layer", "head", "pattern", "length"}, "nats").values = values;
+  comparison.add_metric("loss_change", {"layer", "head", "pattern", kOutcome, "length"}, "nats")
+      .values = values;
   const Results arranged = by_head(comparison);
+  EXPECT_EQ(arranged.metric("loss_change")->dim_names(),
+            (std::vector<std::string>{"layer", "head"}));
+  EXPECT_EQ(arranged.metric("loss_change")->values, (std::vector<double>{4, 8}));
   EXPECT_EQ(arranged.metric("kl")->dim_names(), (std::vector<std::string>{"layer", "head"}));
   EXPECT_EQ(arranged.metric("kl")->values, (std::vector<double>{4, 8}));
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 
+#include "headgauge/cells.hpp"
 #include "headgauge/claims.hpp"
 #include "headgauge/metric_names.hpp"
 #include "reproduce/made_scan.hpp"
@@ -25,11 +26,12 @@ double unrelated_to(int k, int step) {
 Results made_cases(int count, const std::function<MadeCase(int)>& made, double first_done = 1,
                    double second_done = 1) {
   Results results;
-  results.set_coord("task", std::vector<std::string>{"passkey", "keys"});
+  results.set_coord(kOutcome, std::vector<std::string>{kText, "passkey", "keys"});
   std::vector<double> numbers;
   for (int k = 0; k < count; ++k) numbers.push_back(k);
   results.set_coord("answered_case", numbers);
-  results.add_metric(metric::does_task, {"task"}, "1").values = {first_done, second_done};
+  results.add_metric(metric::does_task, {kOutcome}, "1").values = {kUndefined, first_done,
+                                                                   second_done};
   const auto add = [&](const char* name, const std::function<double(int)>& value) {
     LabelledArray& metric = results.add_metric(name, {"answered_case"}, "1");
     for (int k = 0; k < count; ++k) metric.values[k] = value(k);

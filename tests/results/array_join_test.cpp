@@ -11,11 +11,19 @@
 namespace headgauge {
 namespace {
 
+// What a cell becomes that a cell of `slice` is written to. Standard errors and rows stay where the
+// slice has none; intervals and p would be of another value.
+Estimate written_over(const Estimate& before, const Plain& slice, const Estimate& cell) {
+  return slice.known(cell, {.standard_error = before.standard_error,
+                            .rows = before.rows,
+                            .degrees_of_freedom = before.degrees_of_freedom});
+}
+
 TEST_F(ArrayTest, PutWritesOnePlaceAndTheSharedParts) {
   for (int shape = 0; shape < kShapes; ++shape) {
     const Plain plain = some_plain();
     for (Size k = 0; k < plain.dims.size(); ++k) {
-      const Plain slice = like(without_dim(plain, k), below(2) == 0, below(2) == 0);
+      const Plain slice = like(without_dim(plain, k));
       LabelledArray array = plain.array();
       for (Size place = 0; place < plain.sizes[k]; ++place) {
         LabelledArray one = array;
@@ -23,11 +31,7 @@ TEST_F(ArrayTest, PutWritesOnePlaceAndTheSharedParts) {
         Plain expected = plain;
         expected.fill([&](const Four& p) {
           if (p[k] != place) return plain.at(p);
-          Estimate cell = slice.at(without(p, k));
-          if (!slice.errors) cell.standard_error = plain.at(p).standard_error;
-          if (!slice.errors) cell.degrees_of_freedom = plain.at(p).degrees_of_freedom;
-          if (!slice.rows) cell.rows = plain.at(p).rows;
-          return cell;
+          return written_over(plain.at(p), slice, slice.at(without(p, k)));
         });
         expect_array(one, expected);
       }
@@ -41,6 +45,28 @@ TEST_F(ArrayTest, PutWritesOnePlaceAndTheSharedParts) {
   }
 }
 
+TEST(LabelledArrayPut, ForgetsTheIntervalAndTheTestOfOtherValues) {
+  const LabelledArray whole = [] {
+    LabelledArray array({{"run", Numbers{0, 1}}, {"layer", Numbers{4}}});
+    array.with_intervals().with_p();
+    for (const Index run : {0, 1}) {
+      array.set({run, 0}, {.value = 1, .low = 0.5, .high = 1.5, .p = 0.125});
+    }
+    return array;
+  }();
+  LabelledArray bare({{"layer", Numbers{4}}});
+  bare({0}) = 7;
+  LabelledArray put = whole, labelled = whole;
+  put.put("run", 1, bare);
+  LabelledArray of_run({{"run", Numbers{1}}, {"layer", Numbers{4}}});
+  of_run({0, 0}) = 7;
+  labelled.put_labelled(of_run);
+  for (const LabelledArray& array : {put, labelled}) {
+    expect_cell(array.at({0, 0}), whole.at({0, 0}));
+    expect_cell(array.at({1, 0}), {.value = 7});
+  }
+}
+
 // Some of the labels of `plain`, some others, in another order.
 TEST_F(ArrayTest, PutLabelledCopiesCellsOfTheSameLabels) {
   for (int shape = 0; shape < kShapes; ++shape) {
@@ -50,15 +76,14 @@ TEST_F(ArrayTest, PutLabelledCopiesCellsOfTheSameLabels) {
       const bool numbers = std::holds_alternative<Numbers>(to.labels[k]);
       from.add_dim(to.dims[k], some_labels(below(5), numbers ? 0 : 1));
     }
-    from.errors = below(2) == 0;
-    from.rows = below(2) == 0;
+    choose_parts(from);
     fill(from);
     Plain expected = to;
     Plain visit = from;
     visit.fill([&](const Four& f) {
       Plain next = expected;
       next.fill([&](const Four& t) {
-        Estimate cell = expected.at(t);
+        const Estimate& cell = expected.at(t);
         for (Size k = 0; k < to.dims.size(); ++k) {
           const bool equal = std::visit(
               [&](const auto& labels) {
@@ -68,11 +93,7 @@ TEST_F(ArrayTest, PutLabelledCopiesCellsOfTheSameLabels) {
               from.labels[k]);
           if (!equal) return cell;
         }
-        cell.value = from.at(f).value;
-        if (from.errors) cell.standard_error = from.at(f).standard_error;
-        if (from.errors) cell.degrees_of_freedom = from.at(f).degrees_of_freedom;
-        if (from.rows) cell.rows = from.at(f).rows;
-        return cell;
+        return written_over(cell, from, from.at(f));
       });
       expected = next;
       return from.at(f);
@@ -91,15 +112,14 @@ TEST_F(ArrayTest, StackPutsRunsAfterLayerAndHead) {
     for (Size k = 0; k < std::max(axis, below(4)); ++k) {
       first.add_dim(names[axis][k], some_labels(below(4), below(2)));
     }
-    first.errors = below(2) == 0;
-    first.rows = below(2) == 0;
+    choose_parts(first);
     fill(first);
     std::vector<Plain> parts{first};
     std::vector<LabelledArray> arrays{first.array()};
     std::vector<bool> there{true};
     Coordinate labels = Names{"0"};
     for (Size more = below(4); more > 0; --more) {
-      parts.push_back(like(first, below(2) == 0, below(2) == 0));
+      parts.push_back(like(first));
       arrays.push_back(parts.back().array());
       if (below(4) == 0) {
         std::vector<Dimension> dims = arrays.back().dims();
@@ -117,14 +137,8 @@ TEST_F(ArrayTest, StackPutsRunsAfterLayerAndHead) {
     expected.labels.insert(expected.labels.begin() + index(axis), labels);
     expected.fill([&](const Four& p) {
       const Size run = p[axis];
-      if (!there[run] || arrays[run].dims().size() != first.dims.size()) {
-        return Estimate{kUndefined, kUndefined, 0};
-      }
-      Estimate cell = parts[run].at(without(p, axis));
-      if (!parts[run].errors) cell.standard_error = kUndefined;
-      if (!parts[run].errors) cell.degrees_of_freedom = kUndefined;
-      if (!parts[run].rows) cell.rows = 0;
-      return cell;
+      if (!there[run] || arrays[run].dims().size() != first.dims.size()) return Estimate{};
+      return parts[run].known(parts[run].at(without(p, axis)));
     });
     expect_array(stack(given, {"run", labels}), expected);
   }
@@ -205,7 +219,7 @@ TEST_F(ArrayTest, AlignKeepsTheSharedLabelsOfTheSecond) {
       }
       second.add_dim(first.dims[k], labels);
     }
-    second.errors = below(2) == 0;
+    choose_parts(second);
     fill(second);
     // The second may have its dims in another order.
     const std::vector<Size> order = shuffled(first.dims.size());

@@ -21,19 +21,15 @@ TEST_F(ArrayTest, CellsAreRowMajorAndStartUndefined) {
     EXPECT_EQ(fresh.values.size(), plain.count());
     EXPECT_TRUE(std::ranges::all_of(fresh.values, [](double v) { return std::isnan(v); }));
     EXPECT_EQ(fresh.unit, "1");
-    EXPECT_TRUE(fresh.standard_error.empty() && fresh.rows.empty());
+    EXPECT_TRUE(fresh.standard_error.empty() && fresh.low.empty() && fresh.high.empty());
+    EXPECT_TRUE(fresh.p.empty() && fresh.rows.empty());
     Plain expected = plain;
     expected.fill([&](const Four& p) {
       std::vector<Index> cell;
       for (Size k = 0; k < plain.dims.size(); ++k) cell.push_back(index(p[k]));
       const Estimate got = array.at(cell);
-      EXPECT_TRUE(same(got.value, plain.at(p).value));
-      EXPECT_TRUE(same(got.standard_error, plain.errors ? plain.at(p).standard_error : kUndefined));
-      EXPECT_EQ(got.rows, plain.rows ? plain.at(p).rows : 0);
-      const Estimate there = array.at_offset(static_cast<Size>(array.offset(cell)));
-      EXPECT_TRUE(same(there.value, got.value) && there.rows == got.rows);
-      EXPECT_TRUE(same(there.standard_error, got.standard_error));
-      EXPECT_TRUE(same(there.degrees_of_freedom, got.degrees_of_freedom));
+      expect_cell(got, plain.known(plain.at(p)));
+      expect_cell(array.at_offset(static_cast<Size>(array.offset(cell))), got);
       const Estimate other = some_cell();
       array.set(cell, other);
       return other;
@@ -197,9 +193,9 @@ TEST_F(ArrayTest, MapLeavesValuesAlone) {
   for (int shape = 0; shape < kShapes; ++shape) {
     const Plain plain = some_plain();
     Plain expected = plain;
+    expected.errors = expected.intervals = expected.tested = expected.rows = false;
     expected.fill([&](const Four& p) { return Estimate{3 * plain.at(p).value + 1}; });
-    expect_array(plain.array().map([](double value) { return 3 * value + 1; }), expected, false,
-                 false);
+    expect_array(plain.array().map([](double value) { return 3 * value + 1; }), expected);
   }
 }
 
@@ -257,6 +253,7 @@ TEST(LabelledArrayParts, AreAddedUndefined) {
   LabelledArray array({{"layer", Numbers{0, 1}}});
   array.set({1}, {2.5, 0.5, 7});
   EXPECT_TRUE(array.standard_error.empty() && array.rows.empty()) << "sets the parts it has";
+  EXPECT_TRUE(array.low.empty() && array.high.empty() && array.p.empty());
   EXPECT_EQ(array({1}), 2.5);
   array.with_standard_errors().with_rows();
   ASSERT_EQ(array.standard_error.size(), 2u);
@@ -268,6 +265,12 @@ TEST(LabelledArrayParts, AreAddedUndefined) {
   EXPECT_EQ(array.at({0}).degrees_of_freedom, 15);
   EXPECT_EQ(array.at({0}).standard_error, 0.25);
   EXPECT_EQ(array.at({0}).rows, 3);
+  array.with_intervals().with_p();
+  EXPECT_TRUE(std::isnan(array.at({0}).low) && std::isnan(array.at({0}).high));
+  EXPECT_TRUE(std::isnan(array.at({0}).p));
+  array.set({0}, {.value = 1, .low = 0.5, .high = 1.5, .p = 0.125});
+  array.with_intervals().with_p();
+  expect_cell(array.at({0}), {.value = 1, .low = 0.5, .high = 1.5, .p = 0.125});
   EXPECT_TRUE(array.has_dim("layer") && !array.has_dim("head"));
 }
 
@@ -278,6 +281,22 @@ TEST(LabelledArrayParts, NewErrorsForgetWhatWasKnownOfOldOnes) {
   array.put_labelled(bare);
   EXPECT_TRUE(std::isnan(array.degrees_of_freedom[0]));
   EXPECT_EQ(array.degrees_of_freedom[1], 4);
+}
+
+TEST(LabelledArrayParts, AnIntervalHasTwoEnds) {
+  EXPECT_FALSE(Estimate{}.has_interval());
+  EXPECT_FALSE((Estimate{.value = 1, .low = 0}.has_interval()));
+  EXPECT_FALSE((Estimate{.value = 1, .high = 2}.has_interval()));
+  EXPECT_TRUE((Estimate{.value = 1, .low = 0, .high = 2}.has_interval()));
+}
+
+TEST(LabelledArrayParts, ADifferenceHasNoIntervalAndNoTest) {
+  LabelledArray array({{"layer", Numbers{0}}});
+  array.with_standard_errors().with_intervals().with_p();
+  array.set({0}, {.value = 1, .standard_error = 0.5, .low = 0, .high = 2, .p = 0.1});
+  const LabelledArray change = difference(array, array);
+  EXPECT_EQ(change.standard_error.size(), 1u);
+  EXPECT_TRUE(change.low.empty() && change.high.empty() && change.p.empty());
 }
 
 TEST(LabelledArrayParts, DifferencesTakeWelchsDegreesOfFreedom) {

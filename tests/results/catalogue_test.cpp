@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "headgauge/text.hpp"
 #include "results/catalogue_text.hpp"
 
 namespace headgauge {
@@ -46,7 +47,8 @@ TEST(Catalogue, ReadsEveryField) {
       "[" +
       group_of(metric("a", R"(, "none": -1, "flags": ["p", "q"], "by_position": true)") + "," +
                metric("b", R"(, "command": "compare", "identifier": true, "bound": true,
-                               "fraction_of": "a", "interval_of": "a", "range": [-1, 1])")) +
+                               "fraction_of": "a", "interval": "i", "test": "t", "formerly": ["c"],
+                               "range": [-1, 1])")) +
       R"(, {"group": "h", "command": "converge", "needs": "x", "metrics": []}])");
   ASSERT_EQ(found.metrics.size(), 2u);
   const MetricInfo &a = found.metrics[0], &b = found.metrics[1];
@@ -62,7 +64,8 @@ TEST(Catalogue, ReadsEveryField) {
   EXPECT_FALSE(a.range);
   EXPECT_EQ(b.range, (std::array<double, 2>{-1, 1}));
   EXPECT_EQ(b.fraction_of, "a");
-  EXPECT_EQ(b.interval_of, "a");
+  EXPECT_EQ(b.interval + b.test, "it");
+  EXPECT_EQ(b.formerly, Names{"c"});
   EXPECT_TRUE(b.identifier && b.bound && !b.none && !b.by_position);
   ASSERT_EQ(found.groups.size(), 2u);
   EXPECT_EQ(found.groups[0].needs, MetricGroup::Needs::nothing);
@@ -92,6 +95,17 @@ TEST(Catalogue, TellsTheExperimentOfAMetric) {
   EXPECT_THROW(experiment_metric("gausian", "error_mean"), std::logic_error);
 }
 
+TEST(Catalogue, AnswersAnOldNameWithTheNewOne) {
+  EXPECT_EQ(metric_hint("answer_loss_change", {}), "; it is now loss_change");
+  EXPECT_EQ(metric_hint("planned_replay_change_low", {}), "; it is now \"low\" of planned_change");
+  EXPECT_EQ(metric_hint("closest_n_high", {}), "; it is now \"high\" of closest_n");
+  EXPECT_EQ(metric_hint("prediction_rank_correlation_p", {}),
+            "; it is now \"p\" of rank_correlation");
+  EXPECT_EQ(metric_hint("critical_p", {}), "; it is now \"p\" of critical_n");
+  EXPECT_EQ(metric_hint("entropy_low", {}), "") << "entropy never had an interval";
+  EXPECT_EQ(metric_hint("entrophy", {"entropy"}), did_you_mean("entrophy", {"entropy"}));
+}
+
 TEST(Catalogue, RefusesWhatIsNotACompleteDeclaration) {
   EXPECT_EQ(refusal(group_of(metric("a"))), "");
   EXPECT_TRUE(refuses(group_of(metric("a", R"(, "colour": "red")")), "a: unknown key \"colour\""));
@@ -106,10 +120,8 @@ TEST(Catalogue, RefusesWhatIsNotACompleteDeclaration) {
   EXPECT_TRUE(refuses(group_of(metric("a", R"(, "bound": 1)")), "wrong type"));
   EXPECT_TRUE(refuses(group_of(metric("a", R"(, "range": [1, 0])")), "a: \"range\" is"));
   EXPECT_TRUE(refuses(group_of(metric("a", R"(, "range": [0, 1, 2])")), "a: \"range\" is"));
-  for (const char* other : {"fraction_of", "interval_of"}) {
-    const std::string field = fmt::format(R"(, "{}": "b")", other);
-    EXPECT_TRUE(refuses(group_of(metric("a", field)), "a: there is no metric \"b\"")) << other;
-  }
+  EXPECT_TRUE(
+      refuses(group_of(metric("a", R"(, "fraction_of": "b")")), "a: there is no metric \"b\""));
   EXPECT_TRUE(refuses(group_of(metric("")), "\"name\" is empty"));
   EXPECT_TRUE(refuses(group_of("{\"name\": \"a\", \"kind\": \"sum\"}"), "a: \"kind\" is \"sum\""));
   EXPECT_TRUE(refuses("{\"group\": ", "expected JSON objects"));
@@ -179,7 +191,7 @@ TEST(Catalogue, HasTheMetricsOfEveryCommand) {
 }
 
 TEST(Catalogue, DerivedMetricsNameAllOfTheirDims) {
-  EXPECT_EQ(metric_info("loss").all_dims(), (Names{"length"}));
+  EXPECT_EQ(metric_info("loss").all_dims(), (Names{"outcome", "length"}));
   EXPECT_EQ(metric_info("sensitivity").all_dims(),
             (Names{"layer", "head", "temperature", "epsilon"}));
 }

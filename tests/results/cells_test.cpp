@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "results/made_results.hpp"
+#include "results/plain_array.hpp"
 
 namespace headgauge {
 namespace {
@@ -29,6 +30,77 @@ TEST(FindCell, TakesTheLongestLengthUnlessAnotherIsPicked) {
   EXPECT_EQ(cell->value, 0.1 * 3);
   EXPECT_EQ(cell->standard_error, 1.0 / 3.0);
   EXPECT_EQ(find_cell(r, "cache_bytes", {})->value, 12345);
+}
+
+TEST(FindCell, TakesTheOutcomeTextUnlessAnotherIsPicked) {
+  Results r;
+  r.set_coord(kOutcome, std::vector<std::string>{"keys", kText});
+  r.set_coord("length", std::vector<double>{8, 16});
+  LabelledArray& loss = r.add_metric("loss", {kOutcome, "length"}, "nats");
+  loss.values = {1, 2, 3, 4};
+  ASSERT_TRUE(find_cell(r, "loss", {}));
+  EXPECT_EQ(find_cell(r, "loss", {})->value, 4);
+  EXPECT_EQ(find_cell(r, "loss", {})->index, (std::vector<Index>{1, 1}));
+  EXPECT_EQ(find_cell(r, "loss", {{kOutcome, 0}})->value, 2);
+  EXPECT_EQ(find_cell(r, "loss", {{"length", 0}})->value, 3);
+  loss.values[3] = kUndefined;
+  EXPECT_FALSE(find_cell(r, "loss", {})) << "no other outcome stands in for the text";
+  Results without_text;
+  without_text.set_coord(kOutcome, std::vector<std::string>{kAnswers, "keys"});
+  without_text.add_metric("right", {kOutcome}, "1").values = {1, 2};
+  EXPECT_FALSE(find_cell(without_text, "right", {}));
+  EXPECT_EQ(find_cell(without_text, "right", {{kOutcome, 1}})->value, 2);
+}
+
+TEST(FindCell, HasEveryPartOfTheEstimate) {
+  Results r;
+  r.set_coord("length", std::vector<double>{8});
+  LabelledArray& m = r.add_metric("m", {"length"}, "1");
+  m.with_standard_errors().with_intervals().with_p().with_rows();
+  const Estimate all{.value = 1,
+                     .standard_error = 0.25,
+                     .rows = 9,
+                     .degrees_of_freedom = 8,
+                     .low = 0.5,
+                     .high = 1.5,
+                     .p = 0.125};
+  m.set({0}, all);
+  expect_cell(*find_cell(r, "m", {}), all);
+}
+
+Results with_tasks() {
+  Results r;
+  r.set_coord(kOutcome, std::vector<std::string>{kText, kReplay, "keys", "recall"});
+  r.add_metric("does_task", {kOutcome}, "1").values = {kUndefined, kUndefined, 0, 1};
+  return r;
+}
+
+TEST(TasksOf, AreTheOutcomesOfWhichItIsKnownWhetherTheModelDoesThem) {
+  EXPECT_TRUE(tasks_of(Results{}).empty());
+  Results r = with_tasks();
+  EXPECT_EQ(tasks_of(r), (std::vector<Index>{2, 3}));
+  r.metric("does_task")->values[2] = kUndefined;
+  EXPECT_EQ(tasks_of(r), (std::vector<Index>{3}));
+  r.metrics.clear();
+  EXPECT_TRUE(tasks_of(r).empty());
+}
+
+TEST(ReplayOf, IsTheOutcomeOfThatNameUnlessItIsATask) {
+  EXPECT_EQ(replay_of(Results{}), std::nullopt);
+  Results r = with_tasks();
+  EXPECT_EQ(replay_of(r), 1);
+  r.metric("does_task")->values[1] = 0;
+  EXPECT_EQ(replay_of(r), std::nullopt);
+  r.metrics.clear();
+  EXPECT_EQ(replay_of(r), 1);
+  r.set_coord(kOutcome, std::vector<std::string>{kText, "replay (task)"});
+  EXPECT_EQ(replay_of(r), std::nullopt);
+}
+
+TEST(OutcomesOf, AreTheLabelsInTheirOrder) {
+  EXPECT_TRUE(outcomes_of(Results{}).empty());
+  EXPECT_EQ(outcomes_of(with_tasks()),
+            (std::vector<std::string>{kText, kReplay, "keys", "recall"}));
 }
 
 TEST(FindCell, SaysWhereNoneWasFound) {

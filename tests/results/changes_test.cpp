@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "headgauge/cells.hpp"
 #include "headgauge/diff.hpp"
 #include "scan/merge.hpp"
 
@@ -172,6 +173,28 @@ TEST(Changes, EachInterventionHasALine) {
   EXPECT_EQ(list.measured[1].labels, (Labels{{"normalizer", "original"}, {"length", "64"}}));
 }
 
+// The loss of answers stands beside that of text, which may have no error.
+TEST(Changes, EachOutcomeHasALine) {
+  const auto run = [](double text, double keys, double error_of_text) {
+    Results r;
+    r.set_coord(kOutcome, std::vector<std::string>{kText, "keys"});
+    r.set_coord("length", Numbers{64});
+    LabelledArray& m = r.add_metric("loss", {kOutcome, "length"}, "nats");
+    m.values = {text, keys};
+    m.standard_error = {error_of_text, 0.1};
+    return r;
+  };
+  const ChangeList both = list_changes(diff(run(1, 1, 0.1), run(2, 3, 0.1)));
+  ASSERT_EQ(both.measured.size(), 2u);
+  EXPECT_EQ(both.measured[0].labels, (Labels{{"outcome", "keys"}, {"length", "64"}}));
+  EXPECT_EQ(both.measured[1].labels, (Labels{{"outcome", "text"}, {"length", "64"}}));
+  const ChangeList one = list_changes(diff(run(1, 1, kUndefined), run(2, 3, kUndefined)));
+  EXPECT_EQ(one.measured.size(), 1u);
+  ASSERT_EQ(one.unmeasured.size(), 1u);
+  EXPECT_EQ(one.unmeasured[0].labels, (Labels{{"outcome", "text"}, {"length", "64"}}));
+  EXPECT_EQ(one.too_few, 0);
+}
+
 // A comparison of two normalizers at two lengths, with errors that are smaller for changes: these
 // pair the rows.
 Results compared() {
@@ -181,10 +204,11 @@ Results compared() {
   r.set_coord("normalizer", std::vector<std::string>{"original", "ssmax", "relu"});
   r.set_coord("length", Numbers{32, 64});
   r.command = Command::compare;
-  LabelledArray& loss = r.add_metric("loss", {"normalizer", "length"}, "nats");
+  r.set_coord(kOutcome, std::vector<std::string>{kText});
+  LabelledArray& loss = r.add_metric("loss", {"normalizer", kOutcome, "length"}, "nats");
   loss.values = {2, 3, 2.5, 3.25, 2, 3.125};
   loss.standard_error.assign(6, 10);
-  LabelledArray& change = r.add_metric("loss_change", {"normalizer", "length"}, "nats");
+  LabelledArray& change = r.add_metric("loss_change", {"normalizer", kOutcome, "length"}, "nats");
   change.values = {0, 0, 0.5, 0.25, 0, 0.125};
   change.standard_error = {0, 0, 0.125, 0.03125, 0.125, 0.125};
   change.change_of = "loss";
@@ -196,8 +220,9 @@ TEST(ChangesOfAComparison, TakeTheErrorsOfTheChange) {
   ASSERT_EQ(list.measured.size(), 1u) << "the errors of the losses would hide it";
   const Change& change = list.measured[0];
   EXPECT_EQ(change.metric, "loss");
-  EXPECT_EQ(change.labels, (Labels{{"normalizer", "ssmax"}, {"length", "64"}}));
-  EXPECT_EQ(change.cell, std::vector<Index>{1});
+  EXPECT_EQ(change.labels,
+            (Labels{{"normalizer", "ssmax"}, {"outcome", "text"}, {"length", "64"}}));
+  EXPECT_EQ(change.cell, (std::vector<Index>{0, 1}));
   EXPECT_EQ(change.before, 3);
   EXPECT_EQ(change.after, 3.25);
   EXPECT_EQ(change.change, 0.25);
@@ -212,7 +237,8 @@ TEST(ChangesOfAComparison, TakeTheErrorsOfTheChange) {
   EXPECT_NEAR(list.by_chance, 2 * 0.05, 1e-12);
   const ChangeList all = list_changes(compared(), 0.5);
   ASSERT_EQ(all.measured.size(), 2u);
-  EXPECT_EQ(all.measured[1].labels, (Labels{{"normalizer", "relu"}, {"length", "64"}}));
+  EXPECT_EQ(all.measured[1].labels,
+            (Labels{{"normalizer", "relu"}, {"outcome", "text"}, {"length", "64"}}));
   EXPECT_EQ(all.measured[1].errors, 1);
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "faults.hpp"
+#include "headgauge/cells.hpp"
 
 namespace headgauge {
 namespace {
@@ -69,14 +70,21 @@ bool noted(const Results& r, const std::string& part) {
 TEST(Diff, EndsOfIntervalsAreNotCompared) {
   Results old = run_of({0}, {0, 1}, {8}), now = run_of({0}, {0, 1}, {8}, 1);
   for (Results* run : {&old, &now}) {
-    run->add_metric("effective_tokens_forecast", {"layer", "head"}, "keys").values = {3, 4};
-    run->add_metric("effective_tokens_forecast_low", {"layer", "head"}, "keys").values = {1, 2};
+    LabelledArray& forecast =
+        run->add_metric("effective_tokens_forecast", {"layer", "head"}, "keys").with_intervals();
+    forecast.values = {3, 4};
+    forecast.low = {1, 2};
+    forecast.high = {5, 6};
   }
-  now.metric("effective_tokens_forecast_low")->values = {2, 3};
+  now.metric("effective_tokens_forecast")->low = {2, 3};
   const Results found = diff(old, now, {});
-  EXPECT_NE(found.metric("effective_tokens_forecast_change"), nullptr);
-  EXPECT_NE(found.metric("effective_tokens_forecast_low"), nullptr);
-  EXPECT_EQ(found.metric("effective_tokens_forecast_low_change"), nullptr);
+  const LabelledArray& forecast = found.require_metric("effective_tokens_forecast");
+  EXPECT_EQ(forecast.sel("run", "old").low, (Numbers{1, 2}));
+  EXPECT_EQ(forecast.sel("run", "new").low, (Numbers{2, 3}));
+  EXPECT_EQ(forecast.sel("run", "new").high, (Numbers{5, 6}));
+  const LabelledArray& change = found.require_metric("effective_tokens_forecast_change");
+  EXPECT_EQ(change.values, (Numbers{0, 0}));
+  EXPECT_TRUE(change.low.empty() && change.high.empty());
 }
 
 TEST(Diff, TimesAreNoChangesUnlessTheyAreAskedFor) {
@@ -248,16 +256,17 @@ TEST(Diff, PositionsAreBinsSinceTheOneBefore) {
 TEST(Diff, ChangesThatFollowFromOthersGiveWay) {
   Results run = run_of({0}, {0}, {32});
   run.set_coord("normalizer", Names{"original", "ssmax"});
-  run.add_metric("loss", {"normalizer", "length"}, "nats").values = {5, 6};
-  run.add_metric("loss_change", {"normalizer", "length"}, "nats").values = {0, 1};
+  run.set_coord(kOutcome, Names{kText});
+  run.add_metric("loss", {"normalizer", kOutcome, "length"}, "nats").values = {5, 6};
+  run.add_metric("loss_change", {"normalizer", kOutcome, "length"}, "nats").values = {0, 1};
   run.metric("loss_change")->change_of = "loss";
   run.add_metric("output_change", {"normalizer"}, "1").values = {0, 0.5};
   Results after = run;
   after.metric("loss")->values = {5, 8};
   after.metric("loss_change")->values = {0, 3};
   const Results d = diff(run, after);
-  EXPECT_EQ(d.metric("loss")->dim_names(), (Names{"run", "normalizer", "length"}));
-  EXPECT_EQ(d.metric("loss_change")->dim_names(), (Names{"normalizer", "length"}));
+  EXPECT_EQ(d.metric("loss")->dim_names(), (Names{"run", "normalizer", kOutcome, "length"}));
+  EXPECT_EQ(d.metric("loss_change")->dim_names(), (Names{"normalizer", kOutcome, "length"}));
   EXPECT_EQ(d.metric("loss_change")->values, (Numbers{0, 2}));
   EXPECT_NE(d.metric("output_change_change"), nullptr) << "there is no metric output";
   EXPECT_TRUE(noted(d, "follow from the metrics that they are named after: loss_change"));
@@ -293,7 +302,8 @@ TEST(Diff, CriticalNThatIsFoundInOneAloneHasNoChange) {
 
 TEST(Diff, HeadsChosenLeaveTheOthersUndefined) {
   Results run = run_of({0, 1}, {0, 1}, {32});
-  run.add_metric("loss", {"length"}, "nats").values = {5};
+  run.set_coord(kOutcome, Names{kText});
+  run.add_metric("loss", {kOutcome, "length"}, "nats").values = {5};
   const Results d = diff(run, run, {.heads = "1.*"});
   EXPECT_EQ(d.metric("loss"), nullptr);
   EXPECT_EQ(cell(d, "measured", {1, 0, 32}, "old"), label_sum(1, 0, 32));

@@ -197,7 +197,8 @@ TEST(ResultsChanges, AnErrorThatIsKnownExactlyIsReadBackAsSuch) {
 TEST(ResultsChanges, WithoutAnErrorSayNothingOfIt) {
   Results before, after;
   before.set_coord("length", std::vector<double>{32});
-  before.add_metric("loss", {"length"}, "nats").values = {5};
+  before.set_coord(kOutcome, std::vector<std::string>{kText});
+  before.add_metric("loss", {kOutcome, "length"}, "nats").values = {5};
   after = before;
   after.metric("loss")->values = {6};
   Results both = diff(before, after);

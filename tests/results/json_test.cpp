@@ -76,8 +76,9 @@ void expect_same(const Results& a, const Results& b) {
         << name;
     EXPECT_EQ(m.rows, n.rows) << name;
     EXPECT_TRUE(std::ranges::equal(m.values, n.values, bits)) << name;
-    EXPECT_TRUE(std::ranges::equal(m.standard_error, n.standard_error, bits)) << name;
-    EXPECT_TRUE(std::ranges::equal(m.degrees_of_freedom, n.degrees_of_freedom, bits)) << name;
+    for (const auto& [part, numbers, number] : kEstimateParts) {
+      EXPECT_TRUE(std::ranges::equal(m.*numbers, n.*numbers, bits)) << name << " " << part;
+    }
   }
   ASSERT_EQ(a.flags.size(), b.flags.size());
   for (std::size_t k = 0; k < a.flags.size(); ++k) {
@@ -92,7 +93,7 @@ void expect_same(const Results& a, const Results& b) {
 
 TEST(ResultsJson, HasTheShapeThatTheFormatPromises) {
   const Json json = to_json(made_results());
-  EXPECT_EQ(json["schema"], "headgauge.results/2");
+  EXPECT_EQ(json["schema"], "headgauge.results/3");
   EXPECT_EQ(json["coords"]["length"].dump(), "[32,64]");
   EXPECT_EQ(json["coords"]["layer_type"].size(), 2u);
   const Json& entropy = json["metrics"]["entropy"];
@@ -102,7 +103,15 @@ TEST(ResultsJson, HasTheShapeThatTheFormatPromises) {
   EXPECT_TRUE(entropy["stderr"][0][0][0].is_null());
   EXPECT_EQ(entropy["stderr"][0][1][1], 1.0 / 3.0);
   EXPECT_EQ(entropy["rows"][1][2][1], 32);
-  EXPECT_FALSE(json["metrics"]["loss"].contains("stderr"));
+  for (const char* part : {"stderr", "low", "high", "p", "rows"}) {
+    EXPECT_FALSE(json["metrics"]["loss"].contains(part)) << part;
+  }
+  const Json& closest = json["metrics"]["closest_n"];
+  EXPECT_EQ(closest.value("low", Json()).dump(), "[null,2.0]");
+  EXPECT_EQ(closest.value("high", Json()).dump(), "[null,4.5]");
+  EXPECT_FALSE(closest.contains("p"));
+  EXPECT_EQ(json["metrics"]["critical_ks_d"].value("p", Json()).dump(), "[null,0.0625]");
+  EXPECT_FALSE(json["metrics"]["critical_ks_d"].contains("low"));
   EXPECT_EQ(json["metrics"]["cache_bytes"]["values"], 12345.0);  // no dims: a bare number
   EXPECT_EQ(json["flags"][0]["partner"], 0);
   EXPECT_EQ(json["partial"], false);
@@ -144,6 +153,39 @@ TEST(ResultsJson, DegreesOfFreedomAreThereWhereAnyAreKnown) {
   EXPECT_TRUE(std::isnan(read.metric("entropy")->degrees_of_freedom[0]));
 }
 
+TEST(ResultsJson, EveryPartOfAnEstimateIsReadBack) {
+  const Estimate all{.value = 2.5,
+                     .standard_error = 0.1,
+                     .rows = 9,
+                     .degrees_of_freedom = 8,
+                     .low = 1.75,
+                     .high = 1.0 / 3.0,
+                     .p = 1e-300};
+  Results r;
+  r.set_coord("length", std::vector<double>{32, 64});
+  LabelledArray& m = r.add_metric("m", {"length"}, "1");
+  m.with_standard_errors().with_intervals().with_p().with_rows().set({1}, all);
+  const Results back = parse_results(results_text(r), "r");
+  expect_same(back, r);
+  const Estimate read = back.metric("m")->at({1});
+  EXPECT_EQ(read.low, all.low);
+  EXPECT_EQ(read.high, all.high);
+  EXPECT_EQ(read.p, all.p);
+  EXPECT_EQ(back.metric("m")->low.size(), 2u);
+  EXPECT_TRUE(std::isnan(back.metric("m")->at({0}).p));
+}
+
+TEST(ResultsJson, AFactMayBeAnEndOfAnIntervalOrAP) {
+  using Kind = FactSource::Kind;
+  for (const auto& [kind, name] :
+       {std::pair{Kind::low, "low"}, {Kind::high, "high"}, {Kind::p, "p"}}) {
+    Results r = made_results();
+    r.summary = {{"It is 2.", {{"2", {kind, "closest_n", {1}}, 2}}, {}}};
+    EXPECT_EQ(to_json(r)["summary"][0]["facts"][0]["kind"], name);
+    expect_same_summary(parse_results(results_text(r), "r").summary, r.summary);
+  }
+}
+
 TEST(ResultsJson, EveryDoubleSurvives) {
   Results r;
   r.set_coord("length", std::vector<double>(5000));
@@ -166,8 +208,8 @@ TEST(ResultsJson, EveryDoubleSurvives) {
 TEST(ResultsJson, InfinityIsWrittenAsUndefined) {
   Results r = made_results();
   r.metric("loss")->values[0] = std::numeric_limits<double>::infinity();
-  EXPECT_TRUE(to_json(r)["metrics"]["loss"]["values"][0].is_null());
-  EXPECT_TRUE(std::isnan(parse_results(results_text(r), "t").at("loss", {0})));
+  EXPECT_TRUE(to_json(r)["metrics"]["loss"]["values"][0][0].is_null());
+  EXPECT_TRUE(std::isnan(parse_results(results_text(r), "t").at("loss", {0, 0})));
 }
 
 TEST(ResultsJson, ExamplesAreThereOnlyWhereThereAreAny) {
@@ -261,24 +303,49 @@ TEST(ResultsJson, UnknownKeysAreIgnored) {
 TEST(ResultsJson, RefusesOtherSchemas) {
   Json json = to_json(made_results());
   const auto read = [&] { return any_fault([&] { results_from_json(json, "r.json"); }); };
-  for (const char* later : {"headgauge.results/3", "headgauge.results/10.1"}) {
+  for (const char* later : {"headgauge.results/4", "headgauge.results/10.1"}) {
     json["schema"] = later;
-    expect_part(read(), "unsupported: r.json: schema: expected \"headgauge.results/2\", found");
+    expect_part(read(), "unsupported: r.json: schema: expected \"headgauge.results/3\", found");
+    expect_part(read(), "read it with a newer headgauge");
   }
-  for (const char* earlier : {"headgauge.results/0", "headgauge.results/1"}) {
-    json["schema"] = earlier;
-    expect_part(read(), "bad input");
-  }
+  json["schema"] = "headgauge.results/0";
+  expect_part(read(), "bad input");
   json["schema"] = "othertool/1";
-  expect_part(read(), "bad input: r.json: schema: expected \"headgauge.results/2\", found \"oth");
+  expect_part(read(), "bad input: r.json: schema: expected \"headgauge.results/3\", found \"oth");
   json["schema"] = "headgauge.results/one";
   expect_part(read(), "bad input");
-  json["schema"] = "headgauge.results/2.4";
+  json["schema"] = "headgauge.results/3.4";
   EXPECT_EQ(read(), "nothing") << "a minor version is no obstacle";
   json.erase("schema");
   expect_part(read(), "expected a key \"schema\"");
   json = Json::array();
   expect_part(read(), "expected an object, found a list of 0");
+}
+
+// Whoever has results of an earlier schema reads how to make them again.
+TEST(ResultsJson, AnEarlierSchemaIsRefusedWithTheCommand) {
+  Json json = to_json(made_results());
+  const auto refusal = [&] {
+    return thrown<UnsupportedError>([&] { results_from_json(json, "r.json"); });
+  };
+  for (const char* earlier :
+       {"headgauge.results/2", "headgauge.results/2.1", "headgauge.results/1"}) {
+    json["schema"] = earlier;
+    expect_part(refusal(), "r.json: schema: expected \"headgauge.results/3\", found");
+    expect_part(refusal(), "make the results again: headgauge scan tiny --text FILE ");
+  }
+  json["command"] = "compare";
+  json["settings"]["text"] = {"a text.txt", "b.txt"};
+  json["settings"]["pattern"] = {"window:size=8"};
+  expect_part(refusal(),
+              "again: headgauge compare tiny --text 'a text.txt' b.txt"
+              " --pattern window:size=8 --out DIR");
+  // What the file does not say stays a word.
+  json.erase("command");
+  json.erase("model");
+  expect_part(refusal(), "again: headgauge COMMAND MODEL TEXT ");
+  json.erase("settings");
+  expect_part(refusal(), "again: headgauge COMMAND MODEL TEXT ");
 }
 
 TEST(ResultsJson, NamesThePlaceOfAWrongValue) {
@@ -341,7 +408,7 @@ TEST(ResultsJson, DepthHasALimitInEveryPart) {
   const std::string deep = std::string(80000, '[') + std::string(80000, ']');
   for (const char* part : {"settings", "tool", "model", "text", "timings", "coords", "new"}) {
     const std::string text =
-        fmt::format(R"({{"schema": "headgauge.results/2", "{}": {{"a": {}}}}})", part, deep);
+        fmt::format(R"({{"schema": "headgauge.results/3", "{}": {{"a": {}}}}})", part, deep);
     expect_part(any_fault([&] { parse_results(text, "r"); }), "nested deeper than 64");
   }
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "faults.hpp"
+#include "headgauge/cells.hpp"
 #include "headgauge/diff.hpp"
 
 namespace headgauge {
@@ -21,7 +22,8 @@ Results limits_run(const Numbers& m, const Numbers& critical = {4, 4, 4}) {
   of_heads.values = m;
   of_heads.standard_error.assign(m.size(), 0.3);  // combined: 0.424
   r.add_metric("critical_n_head", {"layer", "head"}, "keys").values = critical;
-  r.add_metric("loss", {"length"}, "nats").values = {5, 6};
+  r.set_coord(kOutcome, std::vector<std::string>{kText});
+  r.add_metric("loss", {kOutcome, "length"}, "nats").values = {5, 6};
   r.add_metric("empty", {"length"}, "nats");
   return r;
 }

@@ -1,6 +1,7 @@
 // A small Results made by hand, with every kind of metric and one of every optional part.
 #pragma once
 
+#include "headgauge/cells.hpp"
 #include "headgauge/results.hpp"
 
 namespace headgauge {
@@ -19,6 +20,7 @@ inline Results made_results() {
   r.set_coord("length", std::vector<double>{32, 64});
   r.set_coord("top_n", std::vector<double>{1, 5});
   r.set_coord("epsilon", std::vector<double>{1e-3, 0.1, 10});
+  r.set_coord(kOutcome, std::vector<std::string>{kText});
   r.set_coord("layer_type", std::vector<std::string>{"full_attention", "full_attention"});
 
   LabelledArray& entropy = r.add_metric("entropy", {"layer", "head", "length"}, "nats");
@@ -33,7 +35,11 @@ inline Results made_results() {
   distance.values[5] = 2.5;
   distance.rows[5] = 63;
   r.add_metric("mass_90", {"layer", "head", "length"}, "keys").values[11] = 17.25;
-  r.add_metric("loss", {"length"}, "nats").values = {5.5, 4.25};
+  r.add_metric("loss", {kOutcome, "length"}, "nats").values = {5.5, 4.25};
+  LabelledArray& closest = r.add_metric("closest_n", {"length"}, "keys").with_intervals();
+  closest.set({1}, {.value = 3, .low = 2, .high = 4.5});
+  LabelledArray& largest = r.add_metric("critical_ks_d", {"length"}, "1").with_p();
+  largest.set({1}, {.value = 0.5, .p = 0.0625});
   r.add_metric("cache_bytes", {}, "bytes").values = {12345};
   r.flags.push_back({"redundant", 1, 2, 64, 0.875, 0.8, "convention", "Drop one of them.", 0});
   r.summary = {{"At L = 64 head 1.2 is at 17.2 keys.",

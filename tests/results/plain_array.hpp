@@ -28,8 +28,8 @@ struct Plain {
   Names dims;
   std::vector<Coordinate> labels;
   std::vector<Estimate> cells;
-  bool errors = false;
-  bool rows = false;
+  // Which parts the array has: the others of a cell are not in it.
+  bool errors = false, intervals = false, tested = false, rows = false;
 
   Size count() const { return sizes[0] * sizes[1] * sizes[2] * sizes[3]; }
   const Estimate& at(const Four& p) const {
@@ -64,14 +64,37 @@ struct Plain {
       array.values.push_back(cell.value);
       if (errors) array.standard_error.push_back(cell.standard_error);
       if (errors) array.degrees_of_freedom.push_back(cell.degrees_of_freedom);
+      if (intervals) array.low.push_back(cell.low);
+      if (intervals) array.high.push_back(cell.high);
+      if (tested) array.p.push_back(cell.p);
       if (rows) array.rows.push_back(cell.rows);
     }
     return array;
   }
+  // A cell with only the parts that the array has, and those of `others` besides.
+  Estimate known(Estimate cell, const Estimate& others = {}) const {
+    if (!errors) cell.standard_error = others.standard_error;
+    if (!errors) cell.degrees_of_freedom = others.degrees_of_freedom;
+    if (!intervals) cell.low = others.low;
+    if (!intervals) cell.high = others.high;
+    if (!tested) cell.p = others.p;
+    if (!rows) cell.rows = others.rows;
+    return cell;
+  }
 };
 
+inline void expect_cell(const Estimate& got, const Estimate& expected) {
+  EXPECT_TRUE(same(got.value, expected.value));
+  EXPECT_TRUE(same(got.standard_error, expected.standard_error));
+  EXPECT_TRUE(same(got.degrees_of_freedom, expected.degrees_of_freedom));
+  EXPECT_TRUE(same(got.low, expected.low));
+  EXPECT_TRUE(same(got.high, expected.high));
+  EXPECT_TRUE(same(got.p, expected.p));
+  EXPECT_EQ(got.rows, expected.rows);
+}
+
 // Everything about an array: dims, labels, cells, and the meaning that Plain::array() gives.
-inline void expect_array(const LabelledArray& got, const Plain& expected, bool errors, bool rows) {
+inline void expect_array(const LabelledArray& got, const Plain& expected) {
   ASSERT_EQ(got.dim_names(), expected.dims);
   for (Size k = 0; k < expected.dims.size(); ++k) {
     EXPECT_EQ(got.dims()[k].labels(), expected.labels[k]) << expected.dims[k];
@@ -83,23 +106,27 @@ inline void expect_array(const LabelledArray& got, const Plain& expected, bool e
   EXPECT_EQ(got.change_of, "critical_n");
   ASSERT_EQ(expected.cells.size(), expected.count());
   ASSERT_EQ(got.values.size(), expected.count());
-  ASSERT_EQ(got.standard_error.size(), errors ? expected.count() : 0);
-  ASSERT_EQ(got.degrees_of_freedom.size(), errors ? expected.count() : 0);
-  ASSERT_EQ(got.rows.size(), rows ? expected.count() : 0);
+  const auto size = [&](bool there) { return there ? expected.count() : 0; };
+  ASSERT_EQ(got.standard_error.size(), size(expected.errors));
+  ASSERT_EQ(got.degrees_of_freedom.size(), size(expected.errors));
+  ASSERT_EQ(got.low.size(), size(expected.intervals));
+  ASSERT_EQ(got.high.size(), size(expected.intervals));
+  ASSERT_EQ(got.p.size(), size(expected.tested));
+  ASSERT_EQ(got.rows.size(), size(expected.rows));
   for (Size i = 0; i < expected.count(); ++i) {
-    EXPECT_TRUE(same(got.values[i], expected.cells[i].value)) << i;
-    if (errors) {
-      EXPECT_TRUE(same(got.standard_error[i], expected.cells[i].standard_error)) << i;
-      EXPECT_TRUE(same(got.degrees_of_freedom[i], expected.cells[i].degrees_of_freedom)) << i;
-    }
-    if (rows) {
-      EXPECT_EQ(got.rows[i], expected.cells[i].rows) << i;
-    }
+    SCOPED_TRACE(i);
+    const auto part = [&](const auto& numbers) {
+      return numbers.empty() ? kUndefined : numbers[i];
+    };
+    expect_cell({.value = got.values[i],
+                 .standard_error = part(got.standard_error),
+                 .rows = got.rows.empty() ? 0 : got.rows[i],
+                 .degrees_of_freedom = part(got.degrees_of_freedom),
+                 .low = part(got.low),
+                 .high = part(got.high),
+                 .p = part(got.p)},
+                expected.known(expected.cells[i]));
   }
-}
-
-inline void expect_array(const LabelledArray& got, const Plain& expected) {
-  expect_array(got, expected, expected.errors, expected.rows);
 }
 
 // Without dim `k`; with it, at `place`.
@@ -134,7 +161,19 @@ class ArrayTest : public ::testing::Test {
 
   Estimate some_cell() {
     const auto number = [&] { return below(9) == 0 ? kUndefined : std::ldexp(draw_() % 997, -5); };
-    return {number(), number(), static_cast<std::int64_t>(below(50)), number()};
+    return {.value = number(),
+            .standard_error = number(),
+            .rows = static_cast<std::int64_t>(below(50)),
+            .degrees_of_freedom = number(),
+            .low = number(),
+            .high = number(),
+            .p = number()};
+  }
+
+  void choose_parts(Plain& plain) {
+    for (bool* part : {&plain.errors, &plain.intervals, &plain.tested, &plain.rows}) {
+      *part = below(2) == 0;
+    }
   }
 
   void fill(Plain& plain) {
@@ -148,17 +187,15 @@ class ArrayTest : public ::testing::Test {
     for (Size k = 0; k < dims; ++k) {
       plain.add_dim(std::string(1, "dacb"[k]), some_labels(least + below(4 - least), below(2)));
     }
-    plain.errors = below(2) == 0;
-    plain.rows = below(2) == 0;
+    choose_parts(plain);
     fill(plain);
     return plain;
   }
 
-  // The same dims with other cells.
-  Plain like(const Plain& plain, bool errors, bool rows) {
+  // The same dims with other cells and parts.
+  Plain like(const Plain& plain) {
     Plain other = plain;
-    other.errors = errors;
-    other.rows = rows;
+    choose_parts(other);
     fill(other);
     return other;
   }

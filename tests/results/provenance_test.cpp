@@ -86,7 +86,7 @@ TEST(Provenance, TheFilesOfEveryCommandAreWrittenAsTheyWereRead) {
        std::filesystem::directory_iterator(testing::source_path("fuzz/corpus/results"))) {
     std::ifstream stream(entry.path());
     const Json file = Json::parse(stream);
-    if (file["schema"] != "headgauge.results/2") continue;
+    if (file["schema"] != "headgauge.results/3") continue;
     ++files;
     const Json again = written_again(file);
     for (const char* part : kParts) {

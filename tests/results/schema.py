@@ -15,8 +15,8 @@ from tests.reference.catalogue import EXPERIMENTS, METRICS, base_name
 
 SCHEMA = ROOT / "docs/results.schema.json"
 # The schema lets readers meet keys that they do not know; headgauge itself writes no others.
-METRIC_KEYS = set("dims unit none identifier change_of values stderr degrees_of_freedom rows".split())
-CELL_KEYS = ("values", "stderr", "degrees_of_freedom", "rows")
+CELL_KEYS = ("values", "stderr", "degrees_of_freedom", "low", "high", "p", "rows")
+METRIC_KEYS = {"dims", "unit", "none", "identifier", "change_of", *CELL_KEYS}
 # bool is an int to Python, and 1.0 a whole number to JSON Schema
 NUMBER_OR_NULL, WHOLE = {int, float, type(None)}, {int}
 MOST_FAULTS = 10
@@ -109,10 +109,19 @@ def _metric_faults(name: str, metric: dict, coords: dict):
         yield f"{name}: a value of no row"
     if min(filter(None, flat.get("stderr", [])), default=0) < 0:
         yield f"{name}.stderr: negative"
+    if ("low" in flat) != ("high" in flat):
+        yield f"{name}: one end of an interval"
+    for low, high in zip(flat.get("low", []), flat.get("high", [])):
+        if (low is None) != (high is None) or (low is not None and low > high):
+            yield f"{name}: an interval from {low} to {high}"
+            break
+    if any(p is not None and not 0 <= p <= 1 for p in flat.get("p", [])):
+        yield f"{name}.p: no probability"
 
 
 def _declaration_faults(name: str, metric: dict):
-    """A metric, or the one that it is a form of, is declared in catalogue/, with its unit."""
+    """A metric, or the one that it is a form of, is declared in catalogue/, with its unit, and with an
+    interval and a p if it has them."""
     plain = name
     if plain not in METRICS and "change_of" in metric:
         plain = metric["change_of"]
@@ -126,6 +135,13 @@ def _declaration_faults(name: str, metric: dict):
         yield f"{name}: the unit is {metric['unit']!r}, declared is {declared['unit']!r}"
     elif name == plain and metric.get("none") != declared.get("none"):
         yield f"{name}: none is {metric.get('none')!r}, declared is {declared.get('none')!r}"
+    elif name == plain:
+        for key, says in (("low", "interval"), ("p", "test")):
+            if key in metric and says not in declared:
+                yield f"{name}: {key} is there, and no {says} is declared"
+            # A diff gives no interval to the change of a loss, which a comparison does.
+            if key not in metric and says in declared and "change_of" not in metric:
+                yield f"{name}: {key} is absent, and the {says} is declared"
 
 
 def _flag_faults(document: dict):

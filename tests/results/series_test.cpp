@@ -48,6 +48,10 @@ Results series(const std::vector<Results>& runs, const Names& names,
   return headgauge::series(steps, names, options);
 }
 
+double p_of_change(const Results& joined, std::initializer_list<Index> cell) {
+  return joined.require_metric("series_change").at(cell).p;
+}
+
 TEST(Series, StepsAreTheNumbersInWhichTheNamesDiffer) {
   EXPECT_EQ(steps_of(Names{"run2/check-100/results.json", "run2/check-20/results.json"}),
             (Numbers{100, 20}));
@@ -93,8 +97,8 @@ TEST(Series, JoinsRunsInTheOrderOfTheirSteps) {
   EXPECT_NEAR(slope.standard_error, 0.1 / std::sqrt(1400.0 / 3), 1e-12);
   EXPECT_EQ(joined.at("series_half_step", {1, 2, 0}), 10);
   EXPECT_TRUE(std::isnan(joined.at("series_half_step", {0, 0, 0}))) << "it does not change";
-  EXPECT_LT(joined.at("series_change_p", {1, 2, 0}), 1e-10);
-  EXPECT_EQ(joined.at("series_change_p", {0, 0, 0}), 1);
+  EXPECT_LT(change.p, 1e-10);
+  EXPECT_EQ(p_of_change(joined, {0, 0, 0}), 1);
   expect_part(joined.summary.front().text,
               "3 results from step 0 to step 30, at length 64: 1 of 6 values (a metric of a head)");
   EXPECT_EQ(joined.settings["length"], 64);
@@ -160,7 +164,7 @@ double listed_by_chance(int count, int metrics, int first_batches, int last_batc
     const std::vector<Results> runs = {run_of_noise(random, metrics, first_batches),
                                        run_of_noise(random, metrics, last_batches)};
     const Results joined = series(runs, Names{"s1", "s2"});
-    const auto& p = joined.require_metric("series_change_p").values;
+    const auto& p = joined.require_metric("series_change").p;
     listed += std::ranges::any_of(p, [](double value) { return value < 0.05; }) ? 1 : 0;
   }
   return static_cast<double>(listed) / count;
@@ -185,8 +189,8 @@ TEST(Series, ADifferenceByRoundingIsNoChange) {
         run_of([](Index, Index) { return 1.0; }, error),
         run_of([](Index, Index head) { return head == 0 ? 1.000000001 : 1.00001; }, error)};
     const Results joined = series(runs, Names{"s1", "s2"});
-    EXPECT_EQ(joined.at("series_change_p", {0, 0, 0}), 1) << error;
-    EXPECT_LT(joined.at("series_change_p", {0, 1, 0}), 1e-6) << error;
+    EXPECT_EQ(p_of_change(joined, {0, 0, 0}), 1) << error;
+    EXPECT_LT(p_of_change(joined, {0, 1, 0}), 1e-6) << error;
     expect_part(joined.summary.front().text, "4 of 6 values");
   }
 }
@@ -319,8 +323,7 @@ TEST(Series, ChangesOnSeveralTextsAreThoseOfEachTextByItself) {
   EXPECT_NEAR(slope.standard_error, change.standard_error / 10, 1e-12);
   EXPECT_NEAR(joined.at("held", {0, 2, 1}), 15.25, 1e-12);
   EXPECT_GT(joined.require_metric("held").at({0, 2, 1}).standard_error, 6) << "the texts differ";
-  EXPECT_NEAR(joined.at("series_change_p", {0, 2, 0}), 0.030466, 1e-4)
-      << "2 * stats.t.sf(3.873, 3)";
+  EXPECT_NEAR(change.p, 0.030466, 1e-4) << "2 * stats.t.sf(3.873, 3)";
   EXPECT_EQ(joined.at("series_half_step", {0, 2, 0}), 10);
   EXPECT_EQ(joined.settings["pairs"], 4);
   EXPECT_EQ(joined.settings["runs"][1]["text"].size(), 4U);

@@ -91,7 +91,7 @@ class Schema(unittest.TestCase):
             self.assertEqual(list(schema.faults_of(self.made | {"metrics": {name: metric}})), [])
 
     def test_refuses_wrong_types_and_values(self):
-        self.refused("schema", "headgauge.results/3", "does not match")
+        self.refused("schema", "headgauge.results/2", "does not match")
         self.refused("schema", "other/1", "does not match")
         self.refused("tool/name", "other", "'headgauge' was expected")
         self.refused("tool/threads", 0, "minimum")
@@ -112,8 +112,8 @@ class Schema(unittest.TestCase):
         self.refused("new", 1, "new: not in the schema")
         self.refused("metrics/loss/quantiles", [1], "loss.quantiles: not in the schema")
         self.refused("metrics/loss/dims", ["nowhere"], "no coords ['nowhere']")
-        self.refused("metrics/loss/values", [1.0], "sizes [2]")
-        self.refused("metrics/loss/values", 1.0, "sizes [2]")
+        self.refused("metrics/loss/values", [[1.0]], "sizes [1, 2]")
+        self.refused("metrics/loss/values", [1.0], "sizes [1, 2]")
         self.refused("metrics/entropy/values/1/2", [1.0], "sizes [2, 3, 2]")
         self.refused("metrics/entropy/values/1/2/1", "1", "values: a cell is '1'")
         self.refused("metrics/entropy/values/1/2/1", True, "values: a cell is True")
@@ -124,6 +124,32 @@ class Schema(unittest.TestCase):
         self.refused("flags/0/head", 17, "a head that is not there")
         self.refused("flags/0/length", 32, "not at the longest length")
         self.refused("flags/0/name", "sink", "partner")
+
+    def test_intervals_and_tests(self):
+        entropy = self.made["metrics"]["entropy"]
+        of_length = {"dims": ["length"], "unit": "keys"}
+        closest = {**of_length, "values": [2, None], "low": [1, None], "high": [2.5, None]}
+        critical = {**of_length, "none": -1, "values": [2, -1], "p": [0, 0.2]}
+
+        def without(*keys: str, of: dict) -> dict:
+            return {key: value for key, value in of.items() if key not in keys}
+
+        self.made["metrics"] |= {"closest_n": closest, "critical_n": critical}
+        self.assertEqual(list(schema.faults_of(self.made)), [])
+        for path, value, because in (
+            ("closest_n/low/0", 2.6, "an interval from 2.6 to 2.5"),
+            ("closest_n/low/0", None, "an interval from None to 2.5"),
+            ("closest_n/high", [1], "sizes [2]"),
+            ("closest_n/low/1", "1", "closest_n.low"),
+            ("critical_n/p/1", 1.5, "no probability"),
+            ("critical_n/p/0", -0.1, "no probability"),
+            ("critical_n/low", [1, 1], "one end of an interval"),
+            ("critical_n/low", [1, 1], "low is there, and no interval is declared"),
+            ("entropy/p", entropy["values"], "p is there, and no test is declared"),
+            ("closest_n", without("low", "high", of=closest), "low is absent, and the interval is declared"),
+            ("critical_n", without("p", of=critical), "p is absent, and the test is declared"),
+        ):
+            self.refused(f"metrics/{path}", value, because)
 
     def test_refuses_nan(self):
         with tempfile.TemporaryDirectory() as folder:

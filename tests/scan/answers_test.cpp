@@ -69,27 +69,27 @@ TEST(Answers, AreThoseOfTheSameDocumentAsAText) {
   const std::vector<Document> of_task = cases(2);
   const auto source = open_demo(joined(texts(), of_task));
   const Results results = scan(*source, some_groups());
-  const LabelledArray& loss = results.require_metric(metric::answer_loss);
-  EXPECT_EQ(results.coord_names("task")[0], "near");
-  EXPECT_EQ(results.coord_names("task")[1], "far");
+  const Index longest = results.coord_size("length") - 1;
+  const LabelledArray loss = results.require_metric(metric::loss).isel("length", longest);
+  EXPECT_EQ(outcomes_of(results), (std::vector<std::string>{kText, "near", "far"}));
   const double first = mean(last_losses(of_task[0])), second = mean(last_losses(of_task[1]));
-  EXPECT_NEAR(loss({0}), (first + second) / 2, 1e-9);
-  EXPECT_NEAR(loss.standard_error[0], std::abs(first - second) / 2, 1e-9);
-  EXPECT_EQ(loss.rows[0], 2);
-  EXPECT_NEAR(loss({1}), mean(last_losses(of_task[2])), 1e-9);
+  EXPECT_NEAR(loss({1}), (first + second) / 2, 1e-9);
+  EXPECT_NEAR(loss.standard_error[1], std::abs(first - second) / 2, 1e-9);
+  EXPECT_EQ(loss.rows[1], 2);
+  EXPECT_NEAR(loss({2}), mean(last_losses(of_task[2])), 1e-9);
   const LabelledArray& gain = results.require_metric(metric::answer_gain);
   const double gained =
       (mean(last_losses(of_task[3])) - first + mean(last_losses(of_task[4])) - second) / 2;
-  EXPECT_NEAR(gain({0}), gained, 1e-9);
-  EXPECT_TRUE(std::isnan(gain({1}))) << "there is no control";
-  EXPECT_EQ(results.require_metric(metric::does_task)({1}), 0);
+  EXPECT_NEAR(gain({1}), gained, 1e-9);
+  EXPECT_TRUE(std::isnan(gain({2}))) << "there is no control";
+  EXPECT_EQ(results.require_metric(metric::does_task)({2}), 0);
 }
 
 TEST(Answers, ChangeNothingElseOfAScan) {
   const auto alone = open_demo(texts());
   const auto beside = open_demo(joined(texts(), cases(2)));
   ScanOptions options = some_groups();
-  const Results with_cases = scan(*beside, options);
+  const Results with_cases = testing::of_text(scan(*beside, options));
   std::erase(options.measures, "answers");
   const Results without = scan(*alone, options);
   EXPECT_EQ(with_cases.coord_numbers("length").back(), without.coord_numbers("length").back());
@@ -110,7 +110,8 @@ TEST(Answers, HeadsAreMeasuredOnCasesIfThereIsNoText) {
   const Results expected = scan(*open_demo(plain), options);
   EXPECT_EQ(results.require_metric(metric::entropy).values,
             expected.require_metric(metric::entropy).values);
-  EXPECT_EQ(results.metric(metric::loss), nullptr) << "only the answers are predicted";
+  EXPECT_EQ(outcomes_of(results), (std::vector<std::string>{"near", "far"}))
+      << "only the answers are predicted";
   EXPECT_EQ(results.text.names.size(), 3u);
 }
 
@@ -134,6 +135,7 @@ TEST(Answers, AreGroupedByDistanceAndContext) {
                                   {512, 513, 256, 512});
   const TaskSet tasks(info);
   Results results;
+  results.set_coord("length", std::vector<double>{9});
   tasks.write_coords(results);
   EXPECT_EQ(labels_text(results.require_coord("source_distance").labels()), "64-127, 128-255");
   EXPECT_EQ(labels_text(results.require_coord("context").labels()), "129-256, 257-512, 513-1024");
@@ -146,14 +148,15 @@ TEST(Answers, AreGroupedByDistanceAndContext) {
   EXPECT_EQ(results.require_metric(metric::answer_loss_by_context).values,
             (std::vector<double>{7, 6, 3}));
   EXPECT_DOUBLE_EQ(results.require_metric(metric::answer_right)({0}), 0.75);
-  EXPECT_GT(results.require_metric(metric::answer_right_low)({0}), 0.15);
-  EXPECT_LT(results.require_metric(metric::answer_right_high)({0}), 1);
+  EXPECT_GT(results.require_metric(metric::answer_right).at({0}).low, 0.15);
+  EXPECT_LT(results.require_metric(metric::answer_right).at({0}).high, 1);
 }
 
 TEST(Answers, AreRightIfAllTokensAre) {
   const SourceInfo info = info_of({{.task = "t", .tokens = 2}, {.task = "t", .tokens = 2}}, {9, 9});
   const TaskSet tasks(info);
   Results results;
+  results.set_coord("length", std::vector<double>{9});
   tasks.write_coords(results);
   AnswerMetrics metrics(tasks, {}, false, results);
   metrics.add_changes({});
@@ -163,14 +166,15 @@ TEST(Answers, AreRightIfAllTokensAre) {
   metrics.put_change({}, original, changed);
   EXPECT_DOUBLE_EQ(results.require_metric(metric::answer_right)({0}), 0.5);
   EXPECT_DOUBLE_EQ(results.require_metric(metric::answers_kept)({0}), 0.5);
-  EXPECT_DOUBLE_EQ(results.require_metric(metric::answer_loss_change)({0}), 1.5);
-  EXPECT_DOUBLE_EQ(results.require_metric(metric::answer_loss_change).standard_error[0], 0.5);
+  EXPECT_DOUBLE_EQ(results.require_metric(metric::loss_change)({0, 0}), 1.5);
+  EXPECT_DOUBLE_EQ(results.require_metric(metric::loss_change).standard_error[0], 0.5);
 }
 
 TEST(Answers, AnswersKeptCountsOnlyThoseThatWereRight) {
   const SourceInfo info = info_of({{.task = "t", .tokens = 1}, {.task = "t", .tokens = 1}}, {9, 9});
   const TaskSet tasks(info);
   Results results;
+  results.set_coord("length", std::vector<double>{9});
   tasks.write_coords(results);
   AnswerMetrics metrics(tasks, {}, false, results);
   metrics.add_changes({});
@@ -223,6 +227,7 @@ Results six_cases(int right, bool controls) {
   }
   const TaskSet tasks(info_of(answers, std::vector<Index>(answers.size(), 8)));
   Results results;
+  results.set_coord("length", std::vector<double>{9});
   tasks.write_coords(results);
   write_controls(tasks, predictions, results);
   return results;
@@ -244,6 +249,7 @@ TEST(Answers, ATaskIsDoneIfItsSourceHelps) {
 TEST(Answers, WithoutWhatIsRightAreUndefined) {
   const TaskSet tasks(info_of({{.task = "t", .tokens = 1}}, {9}));
   Results results;
+  results.set_coord("length", std::vector<double>{9});
   tasks.write_coords(results);
   AnswerMetrics(tasks, {}, false, results).put({}, {answer({1}, {})});
   EXPECT_TRUE(std::isnan(results.require_metric(metric::answer_right)({0})));

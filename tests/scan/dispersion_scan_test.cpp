@@ -43,21 +43,18 @@ TEST(DispersionScan, PhantomIsForecastRightAndReliably) {
   const std::vector<double> lengths = {128, 256, 512};
   ASSERT_EQ(std::get<std::vector<double>>(results.coord("forecast_length")->labels()), lengths);
   const double mean = (1.5 * 128 + 1) / 2;  // of the rows 64 < t <= 128, with t keys each
-  const auto expect = [&](const char* end, double of_uniform, double of_one_hot) {
-    const std::string name = std::string("effective_tokens_forecast") + end;
-    EXPECT_NEAR(results.at(name, {0, kUniform, 0}), of_uniform, 5e-4 * of_uniform) << name;
-    EXPECT_NEAR(results.at(name, {0, kOneHot, 0}), of_one_hot, 5e-4) << name;
-    EXPECT_TRUE(results.metric(name)->standard_error.empty());
+  const LabelledArray& forecast = results.require_metric("effective_tokens_forecast");
+  EXPECT_TRUE(forecast.standard_error.empty());
+  for (const auto part : {&Estimate::value, &Estimate::low, &Estimate::high}) {
+    EXPECT_NEAR(forecast.at({0, kUniform, 0}).*part, mean, 5e-4 * mean);
+    EXPECT_NEAR(forecast.at({0, kOneHot, 0}).*part, 1, 5e-4);
     // The phantom has 128 positions.
     for (Index f = 1; f < 3; ++f) {
       for (Index head = 0; head < 5; ++head) {
-        EXPECT_TRUE(std::isnan(results.at(name, {0, head, f}))) << name;
+        EXPECT_TRUE(std::isnan(forecast.at({0, head, f}).*part));
       }
     }
-  };
-  expect("", mean, 1);
-  expect("_low", mean, 1);
-  expect("_high", mean, 1);
+  }
   EXPECT_EQ(results.at("forecast_coverage", {}), 1);
   EXPECT_TRUE(results.notices.empty());
 }
@@ -111,16 +108,14 @@ TEST(DispersionScan, ForecastsOfTheDemoModelAreJudgedByTheLastOctave) {
   std::vector<double> widths;
   for (Index layer = 0; layer < 6; ++layer) {
     for (Index head = 0; head < 6; ++head) {
-      const auto forecast = [&](const char* end) {
-        return shorter.at(std::string("effective_tokens_forecast") + end, {layer, head, 0});
-      };
-      const double low = forecast("_low"), value = forecast(""), high = forecast("_high");
-      EXPECT_LE(low, value);
-      EXPECT_LE(value, high);
+      const Estimate forecast =
+          shorter.require_metric("effective_tokens_forecast").at({layer, head, 0});
+      EXPECT_LE(forecast.low, forecast.value);
+      EXPECT_LE(forecast.value, forecast.high);
       const double found = measured.at("effective_tokens_by_position", {layer, head, last});
       const double slack = 1e-4 * found;  // of single precision
-      held += low - slack <= found && found <= high + slack;
-      widths.push_back(high / low);
+      held += forecast.low - slack <= found && found <= forecast.high + slack;
+      widths.push_back(forecast.high / forecast.low);
     }
   }
   EXPECT_GE(shorter.at("forecast_coverage", {}), .8);

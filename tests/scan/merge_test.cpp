@@ -20,7 +20,11 @@ Results run_with(double offset, double critical) {
   entropy.rows = {8, 16, 8, 16};
   run.add_metric("entropy_by_position", {"layer", "head", "position"}, "nats");
   run.add_metric("critical_n", {"length"}, "keys").values = {critical, 5};
-  run.add_metric("effective_tokens_forecast_low", {"layer", "head"}, "keys").values = {1, 2};
+  LabelledArray& forecast =
+      run.add_metric("effective_tokens_forecast", {"layer", "head"}, "keys").with_intervals();
+  forecast.values = {offset + 1, offset + 2};
+  forecast.low = {offset, offset + 1};
+  forecast.high = {offset + 3, offset + 4};
   return run;
 }
 
@@ -55,8 +59,12 @@ TEST(MergeRuns, ChangesAreAgainstTheFirstRun) {
   EXPECT_TRUE(std::isnan(change.standard_error[4]) && std::isnan(change.standard_error[6]));
   EXPECT_EQ(merged.metric("entropy_by_position_change"), nullptr);
   // An end of an interval is no quantity of its own.
-  EXPECT_NE(merged.metric("effective_tokens_forecast_low"), nullptr);
-  EXPECT_EQ(merged.metric("effective_tokens_forecast_low_change"), nullptr);
+  const LabelledArray& forecast = merged.require_metric("effective_tokens_forecast");
+  EXPECT_EQ(forecast.low, (std::vector<double>{1, 10, 2, 11}));
+  EXPECT_EQ(forecast.high, (std::vector<double>{4, 13, 5, 14}));
+  const LabelledArray& of_forecast = merged.require_metric("effective_tokens_forecast_change");
+  EXPECT_EQ(of_forecast.values, (std::vector<double>{0, 9, 0, 9}));
+  EXPECT_TRUE(of_forecast.low.empty() && of_forecast.high.empty());
 }
 
 TEST(MergeRuns, NoneFoundHasNoChange) {

@@ -54,16 +54,19 @@ void expect_length(const Results& whole, Index length, const Results& alone) {
     }
     const LabelledArray* merged = whole.metric(name);
     ASSERT_NE(merged, nullptr) << name;
-    const auto found = by_length ? merged->isel("length", length).values : merged->values;
+    const LabelledArray found = by_length ? merged->isel("length", length) : *merged;
     // A longer text has more octaves, which have no value at this length.
     const std::size_t of_alone = metric.has_dim("copy_gap") ? alone.coord_size("copy_gap") : 1;
     const std::size_t of_whole = metric.has_dim("copy_gap") ? whole.coord_size("copy_gap") : 1;
-    ASSERT_EQ(found.size() / of_whole, metric.values.size() / of_alone) << name;
-    for (std::size_t i = 0; i < found.size(); ++i) {
+    ASSERT_EQ(found.values.size() / of_whole, metric.values.size() / of_alone) << name;
+    for (std::size_t i = 0; i < found.values.size(); ++i) {
       const std::size_t octave = i % of_whole;
-      const double expected =
-          octave < of_alone ? metric.values[i / of_whole * of_alone + octave] : kUndefined;
-      EXPECT_TRUE(same(found[i], expected)) << name << " cell " << i;
+      const Estimate expected =
+          octave < of_alone ? metric.at_offset(i / of_whole * of_alone + octave) : Estimate{};
+      const Estimate cell = found.at_offset(i);
+      for (const auto part : {&Estimate::value, &Estimate::low, &Estimate::high, &Estimate::p}) {
+        EXPECT_TRUE(same(cell.*part, expected.*part)) << name << " cell " << i;
+      }
       ++compared;
     }
   }
@@ -179,10 +182,10 @@ TEST(Passes, ForecastsEndWithThePositionsOfTheModel) {
     TwoHeads source;
     source.model.positions = positions;
     const Results results = forecasts_of(source);
-    for (const char* end : {"", "_low", "_high"}) {
-      const std::string name = std::string("effective_tokens_forecast") + end;
-      for (Index f = 0; f < 3; ++f) {
-        EXPECT_EQ(std::isnan(results.at(name, {0, 1, f})), (1024 << f) > positions) << name;
+    for (Index f = 0; f < 3; ++f) {
+      const Estimate forecast = results.require_metric("effective_tokens_forecast").at({0, 1, f});
+      for (const double part : {forecast.value, forecast.low, forecast.high}) {
+        EXPECT_EQ(std::isnan(part), (1024 << f) > positions);
       }
     }
     EXPECT_TRUE(results.notices.empty());
@@ -301,9 +304,10 @@ TEST(Passes, CompareIsAComparisonAtEachLength) {
       EXPECT_TRUE(same(change.values[1], slope.values[1] - slope.values[0]));
       // Whatever follows from the lengths has its change, as it does of a causal model.
       EXPECT_NE(whole.metric("forecast_coverage_change"), nullptr);
-      EXPECT_NE(whole.metric("effective_tokens_forecast_change"), nullptr);
-      EXPECT_NE(whole.metric("effective_tokens_forecast_high"), nullptr);
-      EXPECT_EQ(whole.metric("effective_tokens_forecast_high_change"), nullptr);
+      const LabelledArray& forecast = whole.require_metric("effective_tokens_forecast");
+      EXPECT_FALSE(forecast.low.empty() || forecast.high.empty());
+      const LabelledArray& of_forecast = whole.require_metric("effective_tokens_forecast_change");
+      EXPECT_TRUE(of_forecast.low.empty() && of_forecast.high.empty());
     }
   }
 }

@@ -178,7 +178,12 @@ TEST(ScanPattern, APatternThatKeepsAllKeysChangesNothing) {
       EXPECT_EQ(results.metric(name)->rows, metric.rows) << name;
       for (std::size_t i = 0; i < metric.values.size(); ++i) {
         if (std::isnan(metric.values[i])) continue;
-        EXPECT_EQ(results.metric(name)->values[i], metric.values[i]) << all << ": " << name;
+        const Estimate found = results.metric(name)->at_offset(i), expected = metric.at_offset(i);
+        EXPECT_EQ(found.value, expected.value) << all << ": " << name;
+        for (const auto part : {&Estimate::low, &Estimate::high, &Estimate::p}) {
+          if (std::isnan(expected.*part)) continue;
+          EXPECT_EQ(found.*part, expected.*part) << all << ": " << name;
+        }
       }
     }
     EXPECT_NEAR(results.at("kept_mass", {0, 0, 0}), 1.0, 1e-6);

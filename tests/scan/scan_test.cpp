@@ -137,10 +137,9 @@ TEST(Scan, AnInterruptedScanHoldsTheFinishedLayers) {
   const auto& notices = part.notices;
   EXPECT_EQ(std::ranges::count(notices,
                                "interrupted: metrics of the whole model are left out (critical_n, "
-                               "critical_fraction, critical_p, closest_n, closest_ratio, "
+                               "critical_fraction, closest_n, closest_ratio, "
                                "closest_n_exponent, critical_n_paper, critical_ks_d, "
-                               "critical_ks_p, sensitivity_max, forecast_coverage, loss, "
-                               "loss_by_gap)"),
+                               "sensitivity_max, forecast_coverage, loss, loss_by_gap)"),
             1);
   for (const char* metric : {"entropy", "distance", "separability", "sensitivity"}) {
     const std::vector<double>& found = part.metric(metric)->values;

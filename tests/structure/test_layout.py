@@ -11,7 +11,7 @@ from tests.places import ROOT
 ORDER = (
     *(
         "base statistics results kernels normalize heads measures convergence checkpoint tokenize tasks model "
-        "findings scan experiments plan reproduce report session cli"
+        "findings scan experiments plan reproduce view report session cli"
     ).split(),
 )
 # Stricter than the order.

@@ -23,7 +23,7 @@ class Cpp(unittest.TestCase):
     # Names of metrics that are also names of groups, of settings and their values, of facts of claims and
     # titles of columns: by the files that use them so.
     OTHERS: ClassVar = {
-        "loss": "make options output summary catalogue scan compare_table diff_table plan_table answers_table",
+        "loss": "make options output summary catalogue scan diff_table",
         "distance": "registry limits converge read_cases write_cases",
         "separability": "registry limits converge early_warning retrieval retrieval_claims warning_claims temperature_claims",
         "sensitivity": "registry limits",
@@ -32,6 +32,7 @@ class Cpp(unittest.TestCase):
         "loss_change": "output",
         "output_change": "output source",
         "reach": "source",
+        "rank_correlation": "random_keys_claims retrieval_claims tokens_claims warning_claims",
     }
     TOKEN = re.compile(r'//[^\n]*|"((?:[^"\\\n]|\\.)*)"')
 

@@ -1,11 +1,13 @@
 // Results from the text of a results.json, parsed: as a page has them.
 import { resultsFromOverview } from "../src/data/embedded";
-import type { RawNumbers, Results } from "../src/data/results";
+import { PARTS, type RawNumbers, type Results } from "../src/data/results";
+
+const NUMBERS = new Set<string>(["values", "degrees_of_freedom", ...PARTS]);
 
 export function resultsFromFile(file: object): Results {
   const { metrics, ...header } = file as { metrics: Record<string, RawNumbers> };
-  const infos = Object.entries(metrics).map(([name, { values: _v, stderr: _s, rows: _r, ...info }]) => ({
-    name, element: name, ...info,
+  const infos = Object.entries(metrics).map(([name, metric]) => ({
+    name, element: name, ...Object.fromEntries(Object.entries(metric).filter(([key]) => !NUMBERS.has(key))),
   }));
   return resultsFromOverview(JSON.stringify({ header, metrics: infos }), (name) => metrics[name]!);
 }

@@ -1,10 +1,10 @@
 // Reads results from the page, as written by `headgauge report`: a header, and one script per
 // metric, which is unpacked on request.
 import type { Examples } from "./examples";
-import { Results, type Header, type MetricInfo, type RawNumbers } from "./results";
+import { Results, type Header, type MetricInfo, type RawNumbers, type ViewTable } from "./results";
 
 export const DATA_ID = "headgauge-data";
-// JSON, gzipped if large; absent if no examples were kept.
+// This and the examples are JSON, gzipped if large. Absent if no examples were kept.
 const EXAMPLES_ID = "headgauge-examples";
 
 // `element` names the text of a metric's numbers: {"values": [...], "stderr": ..., "rows": ...}.
@@ -12,6 +12,7 @@ interface Overview {
   header: Header;
   metrics: (MetricInfo & { element: string })[];
   flag_words?: Header["flag_words"];
+  tables?: ViewTable[];
 }
 
 // Makes results from the overview and a function that loads the numbers of each element.
@@ -20,28 +21,30 @@ export function resultsFromOverview(
   load: (element: string) => Promise<RawNumbers> | RawNumbers,
   examples?: () => Promise<Examples>,
 ): Results {
-  const { header, metrics, flag_words = {} } = JSON.parse(text) as Overview;
+  const { header, metrics, flag_words = {}, tables } = JSON.parse(text) as Overview;
   const elements = new Map(metrics.map((metric) => [metric.name, metric.element]));
   return new Results(
     { ...header, flag_words },
     new Map(metrics.map(({ element: _, ...info }) => [info.name, info])),
     (name) => load(elements.get(name)!),
     examples,
+    undefined,
+    tables,
   );
 }
 
 // In a page the numbers are elements: that text (type application/json) or, if it is large, the
-// numbers (type application/gzip) as base64 of gzipped little-endian float64, NaN for undefined,
+// numbers (type application/gzip) as base64 of gzipped little-endian float32 in planes of bytes, NaN for undefined,
 // with the parts of the attribute data-parts one after the other.
-export function resultsFromPage(page: Document): Results {
-  const read = async () => {
-    const { text, bytes } = await contentOf(page, EXAMPLES_ID);
-    return JSON.parse(text ?? new TextDecoder().decode(bytes)) as Examples;
+export async function resultsFromPage(page: Document): Promise<Results> {
+  const textOf = async (id: string) => {
+    const { text, bytes } = await contentOf(page, id);
+    return text ?? new TextDecoder().decode(bytes);
   };
   let known: Promise<Examples> | undefined; // read once for all heads
-  const examples = () => (known ??= read());
+  const examples = () => (known ??= textOf(EXAMPLES_ID).then((text) => JSON.parse(text) as Examples));
   return resultsFromOverview(
-    elementOf(page, DATA_ID).textContent ?? "",
+    await textOf(DATA_ID),
     (id) => unpack(page, id),
     page.getElementById(EXAMPLES_ID) ? examples : undefined,
   );
@@ -68,13 +71,19 @@ async function contentOf(
   return { bytes: await new Response(stream).arrayBuffer() };
 }
 
+// Numbers of four bytes of which all first bytes come first, then all second ones.
+function ofPlanes(planes: Uint8Array): Float64Array {
+  const count = planes.length / 4;
+  const bytes = Uint8Array.from(planes, (_, k) => planes[(k % 4) * count + Math.floor(k / 4)]!);
+  return Float64Array.from(new Float32Array(bytes.buffer));
+}
+
 async function unpack(page: Document, id: string): Promise<RawNumbers> {
   const { text, bytes } = await contentOf(page, id);
   if (text !== undefined) return JSON.parse(text) as RawNumbers;
-  const numbers = new Float64Array(bytes);
   const parts = (elementOf(page, id).getAttribute("data-parts") ?? "values").split(" ");
-  const size = numbers.length / parts.length;
+  const size = bytes.byteLength / parts.length;
   return Object.fromEntries(
-    parts.map((part, k) => [part, numbers.subarray(k * size, (k + 1) * size)]),
+    parts.map((part, k) => [part, ofPlanes(new Uint8Array(bytes, k * size, size))]),
   ) as unknown as RawNumbers;
 }

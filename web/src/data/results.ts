@@ -12,15 +12,37 @@ export interface MetricInfo {
   readonly unit: string;
   readonly none?: number; // the value that means "none was found"
   readonly change_of?: MetricName; // the metric whose change this is
+  // Its numbers are those of that metric less the original's, but at these places of `values`, where
+  // rounding would show.
+  readonly kept_changes?: readonly (readonly [number, number])[];
 }
 
 // Row-major in the order of `dims`; NaN where undefined.
 export interface Metric extends MetricInfo {
   readonly shape: readonly number[];
+  readonly places: readonly number[]; // along each dim, the one that is taken if none is named
   readonly values: Float64Array;
-  readonly stderr: Float64Array | undefined;
-  readonly rows: Float64Array | undefined;
+  readonly parts: Readonly<Partial<Record<Part, Float64Array>>>;
 }
+
+// What stands beside a value: its standard error, the ends of its 95 % interval, the p of its test
+// and the number of rows that it is a mean over.
+export const PARTS = ["stderr", "low", "high", "p", "rows"] as const;
+export type Part = (typeof PARTS)[number];
+
+// A value with its parts; NaN where there is none.
+export type Estimate = { value: number } & Record<Part, number>;
+
+export type WithInterval = Pick<Estimate, "value" | "low" | "high">;
+
+// The dim that says what was measured, and the label of the loss of text.
+const OUTCOME = "outcome";
+const TEXT = "text";
+
+// The place along a dim that is taken if none is named: the last label (the longest length, the
+// largest N), of the outcomes that of text, or the first if there is no text.
+export const usualPlace = (dim: string, labels: readonly Label[]): number =>
+  dim === OUTCOME ? Math.max(0, labels.indexOf(TEXT)) : labels.length - 1;
 
 export interface Flag {
   name: string;
@@ -124,12 +146,7 @@ export interface Header {
 }
 
 // The numbers of one metric as stored in the file or in the page: nested or flat.
-export interface RawNumbers {
-  values: unknown;
-  stderr?: unknown;
-  degrees_of_freedom?: unknown; // not used on the page
-  rows?: unknown;
-}
+export type RawNumbers = { values: unknown; degrees_of_freedom?: unknown } & Partial<Record<Part, unknown>>;
 
 export type LoadNumbers = (name: MetricName) => Promise<RawNumbers> | RawNumbers;
 
@@ -138,6 +155,20 @@ class NotLoaded extends Error {
   constructor(readonly metric: MetricName, readonly raw: Promise<RawNumbers>) {
     super(`${metric} is not loaded: gather() or need() comes first`);
   }
+}
+
+// A cell of a table: its text, the value by which it is sorted, and how it stands out.
+export type ViewCell = readonly [text: string, value: number | null, mark: "" | "strong" | "faint"];
+
+// A table that the program made (headgauge/view.hpp).
+export interface ViewTable {
+  name: string;
+  label: string;
+  title: string;
+  columns: { title: string; unit: string; meaning: string; metric: string; number: boolean }[];
+  rows: ViewCell[][];
+  notes: string[];
+  left_out: number;
 }
 
 export class Results {
@@ -150,6 +181,7 @@ export class Results {
     // Returns the queries kept as examples; undefined if there are none.
     readonly loadExamples?: () => Promise<Examples>,
     private readonly nameInFile: (name: MetricName) => MetricName = (name) => name,
+    readonly tables: readonly ViewTable[] = [],
   ) {}
 
   get command(): string {
@@ -222,7 +254,10 @@ export class Results {
   // Makes these metrics ready for metric(); ignores those that the file lacks.
   async need(...names: MetricName[]): Promise<void> {
     for (const name of names) {
-      if (this.has(name) && !this.loaded.has(name)) this.keep(name, await this.load(name));
+      if (!this.has(name) || this.loaded.has(name)) continue;
+      const of = this.differenceOf(name);
+      if (of !== undefined) await this.need(of);
+      this.keep(name, of === undefined ? await this.load(name) : this.difference(name, of));
     }
   }
 
@@ -244,6 +279,8 @@ export class Results {
   metric(name: MetricName): Metric | undefined {
     const ready = this.loaded.get(name);
     if (ready || !this.has(name)) return ready;
+    const of = this.differenceOf(name);
+    if (of !== undefined) return this.keep(name, this.difference(name, of));
     const raw = this.load(name);
     if (raw instanceof Promise) throw new NotLoaded(this.nameInFile(name), raw);
     return this.keep(name, raw);
@@ -255,8 +292,37 @@ export class Results {
   }
 
   stderr(name: MetricName, cell: Cell): number {
+    return this.estimate(name, cell).stderr;
+  }
+
+  estimate(name: MetricName, cell: Cell): Estimate {
     const metric = this.metric(name);
-    return metric?.stderr ? metric.stderr[flatIndex(metric, cell)] ?? NaN : NaN;
+    const at = metric ? flatIndex(metric, cell) : 0;
+    const part = (of: Part) => metric?.parts[of]?.[at] ?? NaN;
+    return {
+      value: metric?.values[at] ?? NaN, stderr: part("stderr"), low: part("low"), high: part("high"), p: part("p"),
+      rows: part("rows"),
+    };
+  }
+
+  // Returns the place of an outcome that is no task: "text", "replay" or "answers"; undefined if
+  // the file lacks it.
+  outcome(name: string): number | undefined {
+    const place = this.coord(OUTCOME).indexOf(name);
+    return place < 0 || this.tasks().some((task) => task.outcome === place) ? undefined : place;
+  }
+
+  // Returns whether there are losses of text, and not of answers alone.
+  hasText(): boolean {
+    return this.coord(OUTCOME).includes(TEXT);
+  }
+
+  // Returns the outcomes that are tasks with answers, with their places.
+  tasks(): { name: string; outcome: number }[] {
+    const does = this.info("does_task")?.dims.join() === OUTCOME ? this.metric("does_task") : undefined;
+    return this.coord(OUTCOME).flatMap((name, outcome) =>
+      Number.isNaN(does?.values[outcome] ?? NaN) ? [] : { name: String(name), outcome },
+    );
   }
 
   // Returns the part of a file with several experiments (`headgauge reproduce tokens`) whose
@@ -278,11 +344,35 @@ export class Results {
       infos,
       (name) => {
         const own = fromFile(start + name);
-        return this.loaded.get(own) ?? this.load(own);
+        const ready = this.loaded.get(own);
+        return ready ? { values: ready.values, ...ready.parts } : this.load(own);
       },
       undefined,
       (name) => this.nameInFile(fromFile(start + name)),
     );
+  }
+
+  private differenceOf(name: MetricName): MetricName | undefined {
+    const info = this.infos.get(name);
+    return info?.kept_changes ? info.change_of : undefined;
+  }
+
+  // Subtracts the values of the first variant, whose own change is exactly 0.
+  private difference(name: MetricName, of: MetricName): RawNumbers {
+    const { dims, shape, values, parts } = this.metric(of)!;
+    const axis = dims.findIndex((dim) => dim === "normalizer" || dim === "pattern");
+    const step = shape.slice(axis + 1).reduce((product, n) => product * n, 1);
+    const variant = (k: number) => Math.floor(k / step) % shape[axis]!;
+    const none = (value: number) => this.isNone(of, value);
+    const change = values.map((value, k) => {
+      const first = values[k - variant(k) * step]!;
+      return none(value) || none(first) ? NaN : value - first;
+    });
+    for (const [k, value] of this.infos.get(name)!.kept_changes!) change[k] = value;
+    const stderr = parts.stderr?.map((error, k, all) =>
+      Number.isNaN(change[k]!) ? NaN : variant(k) === 0 ? 0 * error : Math.hypot(error, all[k - variant(k) * step]!),
+    );
+    return stderr ? { values: change, stderr } : { values: change };
   }
 
   private keep(name: MetricName, raw: RawNumbers): Metric {
@@ -292,22 +382,22 @@ export class Results {
     const metric: Metric = {
       ...info,
       shape,
+      places: info.dims.map((dim) => usualPlace(dim, this.coord(dim))),
       values: flat(raw.values, size, name),
-      stderr: raw.stderr === undefined ? undefined : flat(raw.stderr, size, name),
-      rows: raw.rows === undefined ? undefined : flat(raw.rows, size, name),
+      parts: Object.fromEntries(
+        PARTS.filter((part) => raw[part] !== undefined).map((part) => [part, flat(raw[part], size, name)]),
+      ),
     };
     this.loaded.set(name, metric);
     return metric;
   }
 }
 
-// Returns the index of a cell in `values`; an unnamed dim takes its last label (the longest length,
-// the largest N).
+// Returns the index of a cell in `values`; an unnamed dim takes its usual place.
 export function flatIndex(metric: Metric, cell: Cell): number {
   let index = 0;
   metric.dims.forEach((dim, k) => {
-    const size = metric.shape[k]!;
-    index = index * size + (cell[dim] ?? size - 1);
+    index = index * metric.shape[k]! + (cell[dim] ?? metric.places[k]!);
   });
   return index;
 }

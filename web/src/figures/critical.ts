@@ -18,7 +18,7 @@ export function variants(results: Results, name: MetricName): { dim: string; lab
 
 const onlyAgainstLength = (results: Results, name: MetricName): boolean =>
   (results.info(name)?.dims ?? []).every((dim) =>
-    ["length", "normalizer", "pattern", "run"].includes(dim),
+    ["outcome", "length", "normalizer", "pattern", "run"].includes(dim),
   );
 
 export function criticalFigure(results: Results): Figure | undefined {
@@ -99,7 +99,7 @@ export function criticalFigure(results: Results): Figure | undefined {
 }
 
 export function lossFigure(results: Results): Figure | undefined {
-  if (!results.has("loss") || !onlyAgainstLength(results, "loss")) return undefined;
+  if (!results.has("loss") || !results.hasText() || !onlyAgainstLength(results, "loss")) return undefined;
   const { dim, labels } = variants(results, "loss");
   return curvesFigure({
     id: "loss",

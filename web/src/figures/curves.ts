@@ -1,8 +1,8 @@
 // Draws metrics along one coordinate: lines with bands of two standard errors or of an interval,
 // bounds and references.
-import { fromFile, type MetricName } from "../catalogue/catalogue";
+import type { MetricName } from "../catalogue/catalogue";
 import * as Plot from "@observablehq/plot";
-import type { Cell, Results } from "../data/results";
+import type { Cell, Part, Results } from "../data/results";
 import { domainOf, type Axis } from "./axes";
 import type { Figure } from "./figure";
 import { csvValue, formatNumber, formatWithError } from "./format";
@@ -70,13 +70,16 @@ export function along(
   name: MetricName,
   dim: string,
   cell: Cell,
-): { values: number[]; stderr: number[] | undefined } | undefined {
+): Pick<Curve, "values" | "stderr" | "interval"> | undefined {
   const metric = results.metric(name);
   if (!metric?.dims.includes(dim)) return undefined;
   const cells = results.coord(dim).map((_, k) => ({ ...cell, [dim]: k }));
   const values = cells.map((at) => results.value(name, at));
   if (!values.some(Number.isFinite)) return undefined;
-  return { values, stderr: metric.stderr ? cells.map((at) => results.stderr(name, at)) : undefined };
+  const part = (of: Part) => (metric.parts[of] ? cells.map((at) => results.estimate(name, at)[of]) : undefined);
+  const low = part("low");
+  const high = part("high");
+  return { values, stderr: part("stderr"), interval: low && high ? { low, high } : undefined };
 }
 
 export function metricCurve(
@@ -86,11 +89,7 @@ export function metricCurve(
   curve: MetricStyle,
 ): Curve[] {
   const found = along(results, curve.name, dim, cell);
-  if (!found) return [];
-  const low = along(results, fromFile(`${curve.name}_low`), dim, cell)?.values;
-  const high = along(results, fromFile(`${curve.name}_high`), dim, cell)?.values;
-  const interval = low && high ? { low, high } : undefined;
-  return [{ ...curve, values: found.values, stderr: found.stderr, interval }];
+  return found ? [{ ...curve, ...found }] : [];
 }
 
 // Returns the ends of the band of a curve at one place; NaN if there is none.

@@ -111,9 +111,7 @@ export function effectiveTokensFigure(
   const points = lengths
     .map((length, k) => {
       const at = { ...cell, forecast_length: k };
-      const value = results.value("effective_tokens_forecast", at);
-      const low = results.value("effective_tokens_forecast_low", at);
-      const high = results.value("effective_tokens_forecast_high", at);
+      const { value, low, high } = results.estimate("effective_tokens_forecast", at);
       return {
         place: dim === "length" ? length : 0.75 * length,
         length,

@@ -59,4 +59,8 @@ export function headLabel(results: Results, layer: number, head: number): string
   return `layer ${results.coord("layer")[layer]}, head ${results.coord("head")[head]}`;
 }
 
-export const csvValue = (value: number): number | null => (Number.isFinite(value) ? value : null);
+// A page holds numbers of 32 bits, whose further digits say nothing.
+export function csvValue(value: number): number | null {
+  if (!Number.isFinite(value)) return null;
+  return Math.fround(value) === value && !Number.isInteger(value) ? Number(value.toPrecision(7)) : value;
+}

@@ -15,7 +15,8 @@ import { themeOf } from "./theme";
 export function drawnDim(results: Results, name: MetricName): string | undefined {
   const dims = results.info(name)?.dims ?? [];
   const several = dims.filter((dim) => results.coord(dim).length > 1);
-  return several.find((dim) => isNumbers(results, dim)) ?? several[0] ?? dims[0];
+  const named = several.find((dim) => dim !== "outcome") ?? several[0];
+  return several.find((dim) => isNumbers(results, dim)) ?? named ?? dims[0];
 }
 
 const isNumbers = (results: Results, dim: string): boolean =>

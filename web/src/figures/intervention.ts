@@ -17,7 +17,7 @@ export function interventionFigures(results: Results): Figure[] {
   const { dim } = variants(results, "loss_change");
   const dims = results.info("loss_change")?.dims ?? [];
   // A map shows the changes of every head, which --each measures.
-  if (dims.length === 0 || dims.includes("layer") || (dim !== "normalizer" && dim !== "pattern")) {
+  if (!results.hasText() || dims.length === 0 || dims.includes("layer") || (dim !== "normalizer" && dim !== "pattern")) {
     return [];
   }
   const top_n = judgedN(results);

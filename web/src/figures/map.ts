@@ -1,7 +1,7 @@
 // Draws a metric over layers and heads, with one rectangle for each head.
 import type { MetricName } from "../catalogue/catalogue";
 import * as Plot from "@observablehq/plot";
-import type { Cell, Metric, Results } from "../data/results";
+import { usualPlace, type Cell, type Metric, type Results } from "../data/results";
 import type { Figure } from "./figure";
 import { csvValue, formatNumber, formatWithError, metricLabel } from "./format";
 import { frame } from "./frame";
@@ -20,7 +20,7 @@ export function cellLabel(results: Results, metric: Metric | undefined, cell: Ce
     .filter((dim) => dim !== "layer" && dim !== "head")
     .map((dim) => {
       const labels = results.coord(dim);
-      const label = labels[cell[dim] ?? labels.length - 1];
+      const label = labels[cell[dim] ?? usualPlace(dim, labels)];
       const text = typeof label === "number" ? formatNumber(label) : String(label);
       return letters[dim] ? `${letters[dim]} = ${text}` : `${dim.replace(/_/g, " ")} ${text}`;
     })
@@ -49,7 +49,7 @@ export function mapFigure(
   const values = overHeads(results, name, cell);
   const where = cellLabel(results, metric, cell);
   const title = own.title ?? `Map of ${metricLabel(results, name)}${where ? ` at ${where}` : ""}`;
-  const stderr = metric?.stderr !== undefined;
+  const stderr = metric?.parts.stderr !== undefined;
   return {
     id: own.id ?? `map-${name.replace(/_/g, "-")}`,
     title,

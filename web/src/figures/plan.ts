@@ -1,7 +1,7 @@
 // Draws the plans of `headgauge plan`: what they cost against what they save, and the keys that each
 // head keeps.
 import * as Plot from "@observablehq/plot";
-import type { Results } from "../data/results";
+import type { Results, WithInterval } from "../data/results";
 import { domainOf, type Axis } from "./axes";
 import type { Figure } from "./figure";
 import { csvValue, formatNumber, formatShare, formatTick, slug } from "./format";
@@ -10,7 +10,7 @@ import { overHeads } from "./heads";
 import { mapFigure } from "./map";
 import {
   budgetsOf, confirmed, assignmentChanges, judgedByReplay, judgedTasks, methodsOf, ORACLE, PLAN,
-  RANDOM, type Confirmed, type Task, type WithInterval,
+  RANDOM, type Confirmed, type Task,
 } from "./planned";
 import { bentAxis, pairText } from "./scatter";
 import { themeOf, type Theme } from "./theme";

@@ -1,6 +1,6 @@
 // The results of `headgauge plan` (docs/mathematics.md 7e): plans for shares of the key-value
 // cache, compared with other plans on held-out text and tasks.
-import type { Cell, Results } from "../data/results";
+import type { Estimate, Results } from "../data/results";
 import { overHeads } from "./heads";
 
 const LEVEL = 0.05; // false discovery rate over all methods and budgets
@@ -10,25 +10,17 @@ export const RANDOM = "random heads";
 export const ORACLE = "heaviest keys";
 const SAME_KEYS = "equal windows, sinks";
 
-// A value and the ends of its 95 % interval; NaN where there is none.
-export interface WithInterval {
-  value: number;
-  low: number;
-  high: number;
-}
-
 export interface Confirmed {
   method: string;
   budget: number;
   cache: number; // share of the key-value cache that is kept
   read: number; // share of the keys that a query reads
-  change: WithInterval; // change of the loss
-  difference: WithInterval; // the plan's change minus this one's; NaN for the plan itself
-  p: number; // adjusted
+  change: Estimate; // change of the loss
+  difference: Estimate; // the plan's change minus this one's; NaN for the plan itself
   verdict: "lower" | "higher" | ""; // how the plan's loss compares, if that is significant
   sameToken: number; // share of the next tokens that are predicted as without a plan
-  replay: WithInterval; // change of the loss of the replay; NaN if it is not judged
-  kept: WithInterval[]; // by task, the share of the right answers that stay right; NaN if it is not judged
+  replay: Estimate; // change of the loss of the replay; NaN if it is not judged
+  kept: Estimate[]; // by task, the share of the right answers that stay right; NaN if it is not judged
 }
 
 export const budgetsOf = (results: Results): string[] => results.coord("budget").map(String);
@@ -41,38 +33,26 @@ export function confirmed(results: Results, budget: number): Confirmed[] {
   return methodsOf(results)
     .map((method, k): Confirmed => {
       const at = { method: k, budget };
-      const difference = withInterval(results, "plan_difference", at);
-      const p = results.value("plan_difference_p", at);
+      const difference = results.estimate("plan_difference", at);
       const cache = results.value("planned_cache_share", at);
       return {
         method,
         budget,
         cache,
         read: method === ORACLE ? sharedByAll(results, budget) : cache,
-        change: withInterval(results, "planned_change", at),
+        change: results.estimate("planned_change", at),
         difference,
-        p,
-        verdict: p <= LEVEL && difference.value !== 0 ? (difference.value < 0 ? "lower" : "higher") : "",
+        verdict: difference.p <= LEVEL && difference.value !== 0 ? (difference.value < 0 ? "lower" : "higher") : "",
         sameToken: results.value("planned_same_token", at),
-        replay: withInterval(results, "planned_replay_change", at),
-        kept: results.coord("task").map((_, task) => withInterval(results, "planned_answers_kept", { ...at, task })),
+        replay: results.estimate("planned_change", { ...at, outcome: results.outcome("replay") ?? NaN }),
+        kept: results.tasks().map(({ outcome }) => results.estimate("planned_answers_kept", { ...at, outcome })),
       };
     })
     .filter(({ change }) => Number.isFinite(change.value));
 }
 
-const withInterval = (
-  results: Results,
-  metric: "planned_change" | "plan_difference" | "planned_replay_change" | "planned_answers_kept",
-  at: Cell,
-): WithInterval => ({
-  value: results.value(metric, at),
-  low: results.value(`${metric}_low`, at),
-  high: results.value(`${metric}_high`, at),
-});
-
 // Returns whether the plans are judged by a replay of the first tokens, too.
-export const judgedByReplay = (results: Results): boolean => results.has("planned_replay_change");
+export const judgedByReplay = (results: Results): boolean => results.outcome("replay") !== undefined;
 
 export interface Task {
   name: string;
@@ -83,8 +63,8 @@ export interface Task {
 export function judgedTasks(results: Results): Task[] {
   const rows = budgetsOf(results).flatMap((_, budget) => confirmed(results, budget));
   return results
-    .coord("task")
-    .map((name, place): Task => ({ name: String(name), place }))
+    .tasks()
+    .map(({ name }, place): Task => ({ name, place }))
     .filter(({ place }) => rows.some(({ kept }) => Number.isFinite(kept[place]!.value)));
 }
 

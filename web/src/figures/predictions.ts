@@ -1,7 +1,7 @@
 // The results of `headgauge validate` (docs/mathematics.md 7c): how well a metric of a head on one
 // text ranks the heads by the change of the loss on the other texts.
 import { fromFile } from "../catalogue/catalogue";
-import { flatIndex, type Results } from "../data/results";
+import type { Results } from "../data/results";
 import { plainName } from "./format";
 
 // A predictor and an intervention, as indices.
@@ -24,100 +24,19 @@ const FLAG = "flag ";
 
 export const isFlag = (predictor: string): boolean => predictor.startsWith(FLAG);
 
-export const levelOf = ({ header: { settings } }: Results): number =>
-  typeof settings["level"] === "number" ? settings["level"] : 0.05;
-
 export const predictorsOf = (results: Results): string[] => results.coord("predictor").map(String);
 
 export const interventionsOf = (results: Results): string[] =>
   results.coord("intervention").map(String);
 
+// Returns how well a predictor ranks the heads by the change of the loss of text.
 export function prediction(results: Results, pair: Pair): Prediction {
   const { predictor, intervention } = pair;
   const at = { predictor, intervention };
-  const metric = results.metric("prediction_rank_correlation");
-  const byText = results.coord("text").map((_, text) =>
-    results.value("prediction_rank_correlation_by_text", { ...at, text }),
-  );
-  return {
-    ...at,
-    rho: results.value("prediction_rank_correlation", at),
-    low: results.value("prediction_rank_correlation_low", at),
-    high: results.value("prediction_rank_correlation_high", at),
-    p: results.value("prediction_rank_correlation_p", at),
-    byText,
-    heads: metric?.rows?.[flatIndex(metric, at)] ?? NaN,
-    predicts: results.value("predicts", at) === 1,
-  };
-}
-
-// Returns the predictions of one predictor, by intervention.
-export const predictionsOf = (results: Results, predictor: number): Prediction[] =>
-  results.coord("intervention").map((_, intervention) =>
-    prediction(results, { predictor, intervention }),
-  );
-
-// Returns the largest |rho| under any intervention; -1 if there is none.
-export const largestRho = (predictions: readonly Pick<Prediction, "rho">[]): number =>
-  predictions.reduce((most, { rho }) => (Math.abs(rho) > most ? Math.abs(rho) : most), -1);
-
-export interface PredictorRow {
-  predictor: number;
-  name: string;
-  title: string;
-  under: Prediction[]; // by intervention
-}
-
-// Returns the predictors in the order of the terminal: metrics that have a correlation, largest
-// first, and separately all flags.
-export function predictorRows(results: Results): { metrics: PredictorRow[]; flags: PredictorRow[] } {
-  const rows = predictorsOf(results).map((name, predictor): PredictorRow => ({
-    predictor, name, title: predictorTitle(results, name), under: predictionsOf(results, predictor),
-  }));
-  const metrics = rows.filter(({ name, under }) => !isFlag(name) && largestRho(under) >= 0);
-  return {
-    metrics: metrics.sort((a, b) => largestRho(b.under) - largestRho(a.under)), // stable
-    flags: rows.filter(({ name }) => isFlag(name)),
-  };
-}
-
-export interface InterventionRow {
-  intervention: number;
-  label: string;
-  median: number; // of the changes of the loss over heads and texts
-  largest: number;
-  worse: number; // pairs of head and text whose loss increases significantly; NaN in older files
-  better: number;
-  replication: number;
-  losing: number; // share of the queries that lose keys, a mean over the heads; NaN without a pattern
-}
-
-// Returns the effect of each intervention on the loss, as in the terminal's table.
-export function interventionRows(results: Results): InterventionRow[] {
-  const cells = [...headsOf(results)];
-  return interventionsOf(results).map((label, intervention) => {
-    const values: number[] = [];
-    for (const { layer, head } of cells) {
-      results.coord("text").forEach((_, text) => {
-        const value = results.value("validated_loss_change", { layer, head, intervention, text });
-        if (!Number.isNaN(value)) values.push(value);
-      });
-    }
-    values.sort((a, b) => a - b);
-    const losing = cells
-      .map(({ layer, head }) => results.value("queries_losing_keys", { layer, head, intervention }))
-      .filter((share) => !Number.isNaN(share));
-    return {
-      intervention,
-      label,
-      median: values[Math.floor(values.length / 2)] ?? NaN,
-      largest: values[values.length - 1] ?? NaN,
-      worse: results.value("loss_rises", { intervention }),
-      better: results.value("loss_falls", { intervention }),
-      replication: results.value("loss_change_replication", { intervention }),
-      losing: losing.reduce((sum, share) => sum + share, 0) / losing.length,
-    };
-  });
+  const there = { ...at, outcome: results.outcome("text") ?? NaN };
+  const { value: rho, low, high, p, rows: heads } = results.estimate("rank_correlation", there);
+  const byText = results.coord("text").map((_, text) => results.value("rank_correlation_by_text", { ...at, text }));
+  return { ...at, rho, low, high, p, byText, heads, predicts: results.value("predicts", there) === 1 };
 }
 
 // Returns the best predictor under an intervention, as in the summary; else the one with the

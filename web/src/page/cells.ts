@@ -8,6 +8,7 @@ import type { Head } from "./address";
 // the last label: the longest length.
 const PREFERRED: Readonly<Record<string, Label>> = {
   run: "new",
+  outcome: "text",
   top_n: 20,
   temperature: 1,
   epsilon: 0.001,
@@ -34,8 +35,15 @@ export function comparedQuery(results: Results, query: Readonly<Record<string, s
   return dim === undefined ? {} : { [dim]: query[dim] ?? "" };
 }
 
-export function defaultIndex(results: Results, dim: string): number {
+// Returns whether the metric is of answers alone, and so undefined at the outcome "text".
+function isOfAnswers(results: Results, metric: MetricName): boolean {
+  const { group, name } = results.entry(metric) ?? {};
+  return group === "answers" || name === "planned_answers_kept";
+}
+
+export function defaultIndex(results: Results, dim: string, metric?: MetricName): number {
   const labels = results.coord(dim);
+  if (dim === "outcome" && metric !== undefined && isOfAnswers(results, metric)) return labels.length - 1;
   if (CHANGED.has(dim)) return labels[0] === "original" && labels.length > 1 ? 1 : 0;
   if (FIRST.has(dim)) return 0;
   const preferred = PREFERRED[dim];
@@ -48,10 +56,11 @@ export function chosenIndex(
   results: Results,
   dim: string,
   query: Readonly<Record<string, string>>,
+  metric?: MetricName,
 ): number {
   const wanted = query[dim];
   const found = wanted === undefined ? -1 : results.coord(dim).map(String).indexOf(wanted);
-  return found >= 0 ? found : defaultIndex(results, dim);
+  return found >= 0 ? found : defaultIndex(results, dim, metric);
 }
 
 // Returns the dims of a metric other than layer and head.
@@ -65,7 +74,7 @@ export function chosenCell(
   query: Readonly<Record<string, string>> = {},
 ): Cell {
   const cell: Record<string, number> = {};
-  for (const dim of otherDims(results, metric)) cell[dim] = chosenIndex(results, dim, query);
+  for (const dim of otherDims(results, metric)) cell[dim] = chosenIndex(results, dim, query, metric);
   return cell;
 }
 
@@ -93,7 +102,7 @@ export function headCell(results: Results, { layer, head }: Head): Cell {
 // Returns the number of rows behind a value; NaN if the file does not have it.
 export function rowsBehind(results: Results, metric: MetricName, cell: Cell): number {
   const found = results.metric(metric);
-  return found?.rows ? (found.rows[flatIndex(found, cell)] ?? NaN) : NaN;
+  return found?.parts.rows ? (found.parts.rows[flatIndex(found, cell)] ?? NaN) : NaN;
 }
 
 const DIM_WORDS: Readonly<Record<string, string>> = {

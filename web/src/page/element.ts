@@ -25,10 +25,13 @@ export function fill(parent: Element, ...children: Child[]): void {
   parent.replaceChildren(...kept(children));
 }
 
-// Replaces the content; the element that has the focus keeps it, known by its id.
+// Replaces the content. The element that has the focus keeps it, known by its id, and boxes stay
+// where they were scrolled.
 export function refill(parent: Element, ...children: Child[]): void {
   const focused = parent.contains(document.activeElement) ? document.activeElement?.id : "";
+  const scrolled = [...parent.querySelectorAll(".scroll")].map((box) => box.scrollTop);
   fill(parent, ...children);
+  parent.querySelectorAll(".scroll").forEach((box, k) => (box.scrollTop = scrolled[k] ?? 0));
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
 }
 

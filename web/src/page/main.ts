@@ -12,13 +12,13 @@ import "./style/parts.css";
 import "./style/views.css";
 import "./style/media.css";
 
-const SCHEMA = "headgauge.results/2";
+const SCHEMA = "headgauge.results/3";
 
-function begin(page: HTMLElement): void {
+async function begin(page: HTMLElement): Promise<void> {
   const theme = new Theme();
   let results: Results;
   try {
-    results = checked(resultsFromPage(document));
+    results = checked(await resultsFromPage(document));
   } catch (error) {
     document.title = "headgauge";
     fill(
@@ -80,4 +80,4 @@ function checked(results: Results): Results {
   return results;
 }
 
-begin(document.getElementById("page")!);
+void begin(document.getElementById("page")!);

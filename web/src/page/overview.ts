@@ -4,17 +4,16 @@ import type { Results } from "../data/results";
 import { drawnDim, genericFigure } from "../figures/generic";
 import { mapFigure } from "../figures/map";
 import { formatAddress, headAddress } from "./address";
-import { answers } from "./answers";
 import { chosenCell, comparedDim, isPerHead } from "./cells";
 import { element, fill, refill, section } from "./element";
 import { findings } from "./findings";
 import { flagsOfModel } from "./flags";
-import { losses } from "./losses";
 import { tokenLosses } from "./token_losses";
 import { LiveMap } from "./map";
 import type { Opened, Page, View } from "./page";
 import { failure, message, picture } from "./picture";
 import { dimChoices, metricChoice } from "./selection";
+import { ordersOf, viewTables } from "./tables";
 import { count, grouped } from "./words";
 
 // The default metric is the first of these that the file has; in comparisons it is a change.
@@ -27,6 +26,8 @@ const FIRST_METRICS: readonly MetricName[] = [
   "loss",
   "error_mean",
 ];
+
+const TABLES = ["changes", "changes_of_heads", "changes_of_layers", "answers", "answers_changed"];
 
 export const overview: View = {
   id: "overview",
@@ -42,12 +43,11 @@ function open(page: Page): Opened {
   let now = "";
   let order: string | undefined;
   const update = async () => {
-    const { losses: byLoss = "", answers: byAnswer = "", tokens = "", under = "" } = page.address.query;
-    const sorted = JSON.stringify([byLoss, byAnswer, tokens, under]);
+    const { tokens: byToken = "", under = "" } = page.address.query;
+    const sorted = JSON.stringify([ordersOf(page, TABLES), byToken, under]);
     if (order !== sorted) {
-      const sections = [await answers(page), await losses(page), await tokenLosses(page)];
-      const made = sections.filter((section) => section !== null);
-      if (made.length > 0) redraw(lost, made);
+      const tokens = await tokenLosses(page);
+      redraw(lost, [...viewTables(page, TABLES), ...(tokens ? [tokens] : [])]);
       order = sorted;
     }
     const metric = chosenMetric(page);

@@ -1,14 +1,12 @@
 // Shows the plan: the replacement of each head, the keys that every head keeps, and the
 // confirmation.
 import type { Results } from "../data/results";
-import { formatNumber, formatShare } from "../figures/format";
+import { formatNumber } from "../figures/format";
 import { keptKeysFigure, paretoFigures } from "../figures/plan";
 import {
-  budgetsOf, confirmed, assignments, judgedByReplay, judgedTasks, ORACLE, PLAN, samePlans, type Confirmed,
-  type WithInterval,
+  budgetsOf, assignments, judgedByReplay, judgedTasks, samePlans,
 } from "../figures/planned";
-import { signed } from "../figures/predictions";
-import { changed, headAddress } from "./address";
+import { changed, formatAddress, headAddress } from "./address";
 import { chosenIndex } from "./cells";
 import { choice, element, fill, type Child } from "./element";
 import { saidIn } from "./findings";
@@ -16,8 +14,8 @@ import { LiveMap } from "./map";
 import { notices } from "./overview";
 import type { Opened, Page, View } from "./page";
 import { picture } from "./picture";
-import { numberColumn, table, textColumn, type Column } from "./table";
-import { count, metricLink, shown } from "./words";
+import { viewTables } from "./tables";
+import { count } from "./words";
 
 export const plan: View = {
   id: "plan",
@@ -46,19 +44,18 @@ async function open(page: Page): Promise<Opened> {
       map,
       ...paretoFigures(results).map((figure) => picture(page, figure, { heading: "h2" })),
     ),
-    element("h2", {}, "Confirmed on other text"),
-    element("p", { class: "note" }, legend(results), " ", metricLink("plan_difference")),
     confirming,
   );
   let drawn = "";
   const update = () => {
     const budget = chosenIndex(results, "budget", page.address.query);
-    if (drawn === `${budget}`) return;
-    drawn = `${budget}`;
+    const asked = formatAddress(page.address);
+    if (drawn === asked) return;
+    drawn = asked;
     const select = node.querySelector<HTMLSelectElement>("#choose-budget");
     if (select) select.value = budgetsOf(results)[budget]!;
     fill(map, ...mapOf(page, budget));
-    fill(confirming, confirmation(results, budget));
+    fill(confirming, confirmation(page, budget));
   };
   return { node, update };
 }
@@ -101,92 +98,19 @@ function mapOf(page: Page, budget: number): Child[] {
   ];
 }
 
-export function legend(results: Results): string {
-  const documents = results.coord("document").length;
-  const replay = judgedByReplay(results);
-  const tasks = judgedTasks(results).length > 0;
-  const others = [replay && "the replay", tasks && "the answers of each task"].filter(Boolean).join(" and ");
-  const sentences: (string | false)[] = [
-    `Changes of the loss are in nats, on ${count(documents, "document")} that had no part in making the plans, ` +
-      "with 95 % intervals by Student's t over documents.",
-    "* the plan's change of the loss is shown to be lower or higher than the method's (paired t test " +
-      "over documents, false discovery rate 5 % over all lines); p is of the same test.",
-    results.has("planned_same_token") &&
-      "Same token: how often the model under a plan predicts the token that it predicts without.",
-    replay && "Replay: the last tokens of each document, which repeat its first.",
-    tasks &&
-      "Kept: the share of the right answers of a task that stay right, with 95 % intervals of Clopper and " +
-        "Pearson over cases.",
-    others !== "" &&
-      `The cost of a plan is the change of the loss of text plus that of ${others}, each weighed by what is at stake: ` +
-        "what it loses when every head keeps an eighth of the keys.",
-  ];
-  return sentences.filter((sentence) => sentence !== false).join(" ");
-}
-
-function confirmation(results: Results, budget: number): HTMLElement {
-  const name = budgetsOf(results)[budget]!;
-  const rows = confirmed(results, budget);
+function confirmation(page: Page, budget: number): HTMLElement {
+  const { results } = page;
+  const label = budgetsOf(results)[budget]!;
   const said = assignmentWords(results, budget);
   const same = samePlans(results, budget).map((other) => `"${other}"`);
   return element(
     "section",
-    { class: "confirmation", "data-budget": name },
-    element("h3", {}, `Plan "${name}"`),
+    { class: "confirmation", "data-budget": label },
     same.length > 0 &&
       element("p", { class: "note same" }, `This very plan is also ${same.join(" and ")}; the other methods differ there.`),
-    table({ caption: `Plan "${name}" beside other methods`, columns: columnsOf(results), rows }),
+    ...viewTables(page, ["confirmed", "confirmed_retrieval"], { label }),
     said !== "" && element("p", { class: "assignments" }, said),
   );
-}
-
-export const columnsOf = (results: Results): Column<Confirmed>[] => [
-  textColumn("method", "Method", ({ method }) => method, ({ method }) =>
-    method === PLAN ? element("strong", {}, method) : method,
-  ),
-  numberColumn("cache", "Cache", ({ cache }) => cache, ({ method, cache, read }) =>
-    method === ORACLE
-      ? withNote(formatShare(cache), `an oracle: reads ${formatShare(read)}`)
-      : formatShare(cache),
-  ),
-  valueColumn("change", "Loss change", ({ change }) => change, asChange),
-  numberColumn("difference", "Plan less it", ({ difference }) => difference.value, differenceCell),
-  numberColumn("p", "p", ({ p }) => p, ({ p }) => shown(p, 2)),
-  ...(results.has("planned_same_token")
-    ? [valueColumn("same", "Same token", ({ sameToken }) => ({ value: sameToken, low: NaN, high: NaN }), asShare)]
-    : []),
-  ...(judgedByReplay(results) ? [valueColumn("replay", "Replay change", ({ replay }) => replay, asChange)] : []),
-  ...judgedTasks(results).map(({ name, place }) =>
-    valueColumn(`kept-${place}`, `${name} kept`, ({ kept }) => kept[place]!, asShare),
-  ),
-];
-
-const asChange = (value: number): string => signed(value, 4);
-const asShare = (value: number): string => formatShare(value, 2);
-
-const valueColumn = (
-  id: string, title: string, of: (row: Confirmed) => WithInterval, show: (value: number) => string,
-): Column<Confirmed> =>
-  numberColumn(id, title, (row) => of(row).value, (row) =>
-    Number.isNaN(of(row).value) ? "–" : withNote(show(of(row).value), range(of(row), show)),
-  );
-
-const range = ({ low, high }: WithInterval, show: (value: number) => string): string =>
-  Number.isFinite(low) && Number.isFinite(high) ? `${show(low)} to ${show(high)}` : "";
-
-const withNote = (text: Node | string, note: string): HTMLElement =>
-  element("span", {}, text, note !== "" && element("span", { class: "note" }, note));
-
-function differenceCell({ difference, verdict }: Confirmed): Node | string {
-  if (Number.isNaN(difference.value)) return "–";
-  const value = element(
-    "span",
-    { class: verdict === "" ? false : `differs ${verdict}` },
-    asChange(difference.value),
-    verdict !== "" && element("span", { "aria-hidden": "true" }, "*"),
-    verdict !== "" && element("span", { class: "unseen" }, ` the plan's change is shown to be ${verdict}`),
-  );
-  return withNote(value, range(difference, asChange));
 }
 
 // Describes random_plans_p in words.

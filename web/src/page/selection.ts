@@ -47,14 +47,14 @@ export function comparedChoice(page: Page): HTMLElement | null {
   return dim === undefined ? null : element("div", { class: "controls" }, dimChoice(page, dim));
 }
 
-function dimChoice(page: Page, dim: string): HTMLElement {
+function dimChoice(page: Page, dim: string, metric?: MetricName): HTMLElement {
   const { results, address } = page;
   const labels = results.coord(dim);
   return choice(
     `choose-${dim}`,
     dimWords(dim),
     labels.map((label) => ({ value: String(label), text: labelText(label) })),
-    String(labels[chosenIndex(results, dim, address.query)]),
+    String(labels[chosenIndex(results, dim, address.query, metric)]),
     (value) => page.go(changed(page.address, { [dim]: value })),
   );
 }
@@ -67,6 +67,6 @@ export function dimChoices(
 ): HTMLElement {
   const made = otherDims(page.results, metric)
     .filter((dim) => page.results.coord(dim).length > 1 && !without.includes(dim))
-    .map((dim) => dimChoice(page, dim));
+    .map((dim) => dimChoice(page, dim, metric));
   return element("div", { class: "choices" }, ...made);
 }

@@ -25,10 +25,6 @@ export const numberColumn = <Row>(
   show: Column<Row>["show"] = (row) => shown(key(row)), note = "",
 ): Column<Row> => ({ id, title, note, numeric: true, key, show });
 
-// A column of numbers where some row has one.
-export const ifAny = <Row>(rows: readonly Row[], column: Column<Row>): Column<Row>[] =>
-  rows.some((row) => Number.isFinite(column.key(row))) ? [column] : [];
-
 // "-entropy" sorts by entropy, largest first.
 export interface Order {
   column: string;
@@ -76,7 +72,8 @@ export function sorted<Row>(
 
 // The order of a table that the address keeps under this name. A choice adds an entry to the
 // history, unless it replaces the last.
-export const orderIn = (page: Page, name = "sort", replace = false): Pick<TableOptions<unknown>, "order" | "sort"> => ({
+export const orderIn = (page: Page, name = "sort", replace = false): Pick<TableOptions<unknown>, "name" | "order" | "sort"> => ({
+  name,
   order: parseOrder(page.address.query[name]),
   sort: (next) => page.go(changed(page.address, { [name]: formatOrder(next) }), replace),
 });
@@ -87,6 +84,7 @@ export interface TableOptions<Row> {
   rows: readonly Row[];
   below?: { title: string; rows: readonly Row[] } | undefined; // sorted separately
   order?: Order | undefined;
+  name?: string; // sets its ids apart from those of other tables
   sort?: (order: Order) => void; // absent: the table cannot be sorted
   limit?: number; // number of rows shown after sorting
 }
@@ -94,10 +92,10 @@ export interface TableOptions<Row> {
 // Puts the table in a box that scrolls sideways, so that the page never does. The first column
 // names the row.
 export function table<Row>(options: TableOptions<Row>): HTMLElement {
-  const { caption, columns, rows, below, order, sort, limit = Infinity } = options;
+  const { caption, columns, rows, below, name = "sort", order, sort, limit = Infinity } = options;
   const head = element("tr");
   for (const column of columns) {
-    const name = element("span", { class: "column-name" }, ...breakable(column.title));
+    const title = element("span", { class: "column-name" }, ...breakable(column.title));
     const note = column.note ? element("span", { class: "note" }, column.note) : null;
     const ordered = order?.column === column.id;
     const direction = ordered ? (order.descending ? "descending" : "ascending") : "none";
@@ -112,10 +110,10 @@ export function table<Row>(options: TableOptions<Row>): HTMLElement {
         {
           type: "button",
           class: "sort",
-          id: `sort-${column.id}`,
+          id: name === "sort" ? `sort-${column.id}` : `sort-${name}-${column.id}`,
           onclick: () => sort(nextOrder(order, column)),
         },
-        name,
+        title,
         element(
           "span",
           { class: "arrow", "aria-hidden": "true" },
@@ -124,7 +122,7 @@ export function table<Row>(options: TableOptions<Row>): HTMLElement {
       );
       cell.append(button);
     } else {
-      cell.append(name);
+      cell.append(title);
     }
     if (note) cell.append(note);
     head.append(cell);

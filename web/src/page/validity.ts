@@ -1,30 +1,22 @@
 // Shows which metrics and flags predict the loss under each intervention, and the heads of a pair.
 import type { Results } from "../data/results";
 import {
-  interventionRows, interventionsOf, isFlag, levelOf, predictorRows, predictorsOf, predictorTitle,
-  signed, strongest, strongestPair, type InterventionRow, type Pair, type Prediction,
-  type PredictorRow,
+  interventionsOf, isFlag, predictorsOf, predictorTitle, strongestPair, type Pair,
 } from "../figures/predictions";
 import { predictionFigure } from "../figures/validity";
-import { changed, formatAddress } from "./address";
-import { answerValidity, hasAnswerValidity } from "./answer_validity";
+import { changed, formatAddress, type Address } from "./address";
 import { choice, element, refill, type Option } from "./element";
-import { filterBox, filtered, parseFilter } from "./filter";
 import type { Opened, Page, View } from "./page";
 import { picture } from "./picture";
-import { intervalAndP, starred } from "./rank_correlation";
-import { numberColumn, orderIn, table, textColumn, type Column } from "./table";
-import { count, metricLink, shown } from "./words";
+import { viewTables } from "./tables";
+import { metricLink } from "./words";
 
 export const validity: View = {
   id: "validity",
   title: "Validity",
-  has: (results) => results.has("prediction_rank_correlation") || hasAnswerValidity(results),
+  has: (results) => results.has("rank_correlation"),
   open,
 };
-
-export const hasWord = ({ name, title }: PredictorRow, word: string): boolean =>
-  `${name} ${title}`.toLowerCase().includes(word);
 
 // Reads the selection from the address; ignores a name that the file lacks.
 export function chosenPair(results: Results, query: Readonly<Record<string, string>>): Pair {
@@ -41,59 +33,33 @@ export function chosenPair(results: Results, query: Readonly<Record<string, stri
 
 async function open(page: Page): Promise<Opened> {
   const { results } = page;
-  const answered = hasAnswerValidity(results);
   await results.need(...results.names());
-  if (!results.has("prediction_rank_correlation")) return ofAnswersAlone(results);
-  const rows = predictorRows(results);
-  const all = [...rows.metrics, ...rows.flags];
-  const columns = predictionColumns(results);
-  const filter = filterBox(page, {
-    label: "Filter",
-    placeholder: "entropy",
-    help:
-      "Words of a metric or a flag, and conditions on the correlations under an intervention " +
-      `(${interventionsOf(results)[0] ?? ""} > 0.3; also <, <=, >=, =).`,
-  });
-  const box = element("div", { class: "predictions" });
+  const ofText = results.outcome("text") !== undefined;
+  const tables = element("div");
   const controls = element("div", { class: "controls" });
   const place = element("div");
   const others = element("div");
-  const interventions = interventionTable(page);
   const node = element(
     "div",
     {},
-    element("h1", {}, "What predicts the loss"),
-    element("p", {}, explained(results), " ", metricLink("prediction_rank_correlation")),
-    element("div", { class: "interventions" }, interventions),
-    answered && answerValidity(results),
-    element("h2", { class: "after-table" }, "Rank correlations with the change of the loss"),
-    filter.node,
-    box,
-    element("p", { class: "note" }, legend(results)),
+    element("h1", {}, `What predicts the loss${ofText ? "" : " of answers"}`),
+    element("p", {}, explained(results), " ", metricLink("rank_correlation")),
     controls,
     place,
     others,
+    tables,
   );
   let listed = "";
   let drawn = "";
   const update = () => {
-    const { query } = page.address;
-    const list = JSON.stringify([filter.text(), query["sort"]]);
-    if (list !== listed) {
-      const { rows: found, problem } = filtered(all, parseFilter(filter.text(), columns), columns, hasWord);
-      const [metrics, flags] = [rows.metrics, rows.flags].map((some) => some.filter((row) => found.includes(row)));
-      refill(
-        box,
-        table({
-          caption: "Rank correlations with the change of the loss", columns, rows: metrics!,
-          below: { title: "Flags", rows: flags! }, ...orderIn(page),
-        }),
-      );
-      filter.say(`${found.length} of ${count(all.length, "metric or flag", "metrics and flags")}`, problem);
-      listed = list;
+    const asked = formatAddress(page.address);
+    if (asked !== listed) {
+      listed = asked; // the links keep the rest of the address
+      refill(tables, ...viewTables(page, TABLES, { link: (row) => ofPredictor(page, row[0]![0]) }));
     }
+    if (!ofText) return;
+    const { query } = page.address;
     const pair = chosenPair(results, query);
-    mark(node, page, pair);
     const text = chosenText(results, query["text"]);
     const picked = JSON.stringify([pair, text]);
     if (picked === drawn) return;
@@ -105,10 +71,15 @@ async function open(page: Page): Promise<Opened> {
   return { node, update };
 }
 
-// A run without a text has the losses of answers alone.
-const ofAnswersAlone = (results: Results): Opened => ({
-  node: element("div", {}, element("h1", {}, "What predicts the loss of answers"), answerValidity(results)),
-});
+const TABLES = [
+  "changed_heads", "answers_of_changed_heads", "retrieval_heads", "predictors", "flags_as_predictors",
+];
+
+// Opens the plot of a predictor, or of the first under a change of the heads.
+function ofPredictor(page: Page, name: string): Address {
+  const of = page.results.coord("predictor").includes(name) ? "predictor" : "intervention";
+  return changed(page.address, { [of]: name });
+}
 
 const chosenText = (results: Results, name: string | undefined): number | undefined => {
   const found = name === undefined ? -1 : results.coord("text").map(String).indexOf(name);
@@ -124,103 +95,6 @@ function explained(results: Results): string {
       ? ". There is one text, so metrics and losses are of the same text, and nothing is shown of another."
       : `: the metric is measured on one of ${texts} texts, the loss on the other${texts > 2 ? "s" : ""}.`)
   );
-}
-
-function legend(results: Results): string {
-  const pairs = results.coord("predictor").length * results.coord("intervention").length;
-  const texts = results.coord("text").length;
-  return (
-    `* predicts: among the discoveries at a false discovery rate of ` +
-    `${shown(100 * levelOf(results), 3)} % over all ${pairs} correlations` +
-    `${texts < 2 ? "" : `, with one sign on each of the ${texts} texts`}. Each correlation has its ` +
-    "95 % interval and adjusted p below it, and opens the plot of its heads. Worse and better: " +
-    "the loss is shown to rise or to fall (t test, the same rate over the heads and texts of a row)."
-  );
-}
-
-function interventionTable(page: Page): HTMLElement {
-  const { results } = page;
-  return table<InterventionRow>({
-    caption: "Interventions",
-    columns: [
-      textColumn("label", "One head gets", ({ label }) => label),
-      numberColumn("median", "Median change", ({ median }) => median, ({ median }) => signed(median, 4), "nats"),
-      numberColumn("largest", "Largest", ({ largest }) => largest, ({ largest }) => signed(largest, 4), "nats"),
-      numberColumn(
-        "worse", "Worse / better", ({ worse }) => worse,
-        ({ worse, better }) => (Number.isNaN(worse) ? "–" : `${worse} / ${better}`), "shown to be, heads × texts",
-      ),
-      numberColumn(
-        "replication", "Replicates", ({ replication: of }) => of, ({ replication: of }) => signed(of),
-        "rank correlation of two texts",
-      ),
-      numberColumn(
-        "losing", "Losing", ({ losing }) => losing, ({ losing }) => shown(100 * losing, 3), "% of the queries lose keys",
-      ),
-      {
-        id: "best",
-        title: "Predicted best by",
-        key: () => "",
-        show: ({ intervention }) => {
-          const best = strongest(results, intervention);
-          if (!best?.predicts) return "nothing shown";
-          const name = predictorsOf(results)[best.predictor]!;
-          return element("span", {}, `${predictorTitle(results, name)} `, pairLink(best, "best"));
-        },
-      },
-    ],
-    rows: interventionRows(results),
-  });
-}
-
-function predictionColumns(results: Results): Column<PredictorRow>[] {
-  return [
-    textColumn("predictor", "Metric or flag", ({ title }) => title.toLowerCase(), ({ name, title }) =>
-      element("span", {}, title, name.replaceAll("_", " ") !== title && element("span", { class: "note" }, name)),
-    ),
-    ...interventionsOf(results).map((label, k): Column<PredictorRow> => ({
-      ...numberColumn(`under-${k}`, label, ({ under }) => Math.abs(under[k]!.rho), ({ under }) => correlationCell(under[k]!)),
-      value: ({ under }) => under[k]!.rho,
-    })),
-  ];
-}
-
-function correlationCell(found: Prediction): Node | string {
-  return Number.isNaN(found.rho) ? "–" : element("span", {}, pairLink(found, "pair"), intervalAndP(found));
-}
-
-// Makes the link to a pair; mark() sets its address.
-function pairLink(found: Prediction, kind: string): HTMLElement {
-  const { predictor, intervention, predicts } = found;
-  return element(
-    "a",
-    {
-      class: predicts ? "pair predicts" : "pair",
-      id: `${kind}-${predictor}-${intervention}`,
-      "data-predictor": predictor,
-      "data-intervention": intervention,
-    },
-    ...starred(found),
-  );
-}
-
-// Keeps the other choices in the links, and marks the link of the shown pair.
-function mark(node: HTMLElement, page: Page, pair: Pair): void {
-  const predictors = predictorsOf(page.results);
-  const interventions = interventionsOf(page.results);
-  for (const link of node.querySelectorAll<HTMLAnchorElement>("a.pair")) {
-    const predictor = Number(link.dataset["predictor"]);
-    const intervention = Number(link.dataset["intervention"]);
-    link.href = formatAddress(
-      changed(page.address, {
-        predictor: predictors[predictor],
-        intervention: interventions[intervention],
-      }),
-    );
-    if (predictor === pair.predictor && intervention === pair.intervention)
-      link.setAttribute("aria-current", "true");
-    else link.removeAttribute("aria-current");
-  }
 }
 
 function choices(page: Page, pair: Pair, text: number | undefined): HTMLElement[] {

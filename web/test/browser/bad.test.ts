@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import { PARTS } from "../../src/data/results";
 import { drawAll, inBrowser, openTab, pathOf, resultsOf, viewsOf, type Tab } from "./browser";
 import { scriptsOf, type ResultsJson } from "./embed";
 
@@ -37,13 +38,22 @@ function mapped(nested: unknown, change: (value: unknown) => unknown): unknown {
   return Array.isArray(nested) ? nested.map((inner) => mapped(inner, change)) : change(nested);
 }
 
+// Every value, end of an interval and p of the results through `change`.
+function changeNumbers({ metrics }: ResultsJson, change: (value: unknown) => unknown): void {
+  for (const metric of Object.values(metrics)) {
+    for (const part of ["values", "low", "high", "p"] as const) {
+      if (metric[part] !== undefined) metric[part] = mapped(metric[part], change);
+    }
+  }
+}
+
 inBrowser("a page", () => {
   const scan = (more = {}) => scriptsOf({ ...resultsOf("scan"), ...more });
-  const known = "headgauge.results/2";
+  const known = "headgauge.results/3";
   test.each<[string, () => string, string[]]>([
     ["without data", () => "", ["headgauge-data"]],
     ["whose data was cut off", () => `${scan().slice(0, 3000)}</script>`, ["JSON"]],
-    ["of a newer schema", () => scan({ schema: "headgauge.results/3" }), [known, "headgauge.results/3"]],
+    ["of a newer schema", () => scan({ schema: "headgauge.results/4" }), [known, "headgauge.results/4"]],
     ["of another program", () => scriptsOf({ coords: {}, metrics: {} }), [known]],
   ])("%s says so", async (_, scripts, says) => {
     const tab = await openWith(scripts());
@@ -90,8 +100,7 @@ inBrowser("a page", () => {
 
   test("of nothing but undefined values draws every view", async () => {
     const results = resultsOf("scan");
-    for (const metric of Object.values(results.metrics))
-      metric.values = mapped(metric.values, () => null);
+    changeNumbers(results, () => null);
     const tab = await openResults(results);
     await everyView(tab);
     await tab.to("#overview?metric=entropy");
@@ -104,9 +113,7 @@ inBrowser("a page", () => {
   test("with NaN written as text takes them as undefined", async () => {
     const results = resultsOf("scan");
     let k = 0;
-    for (const metric of Object.values(results.metrics)) {
-      metric.values = mapped(metric.values, (value) => (++k % 3 === 0 ? "NaN" : value));
-    }
+    changeNumbers(results, (value) => (++k % 3 === 0 ? "NaN" : value));
     const tab = await openResults(results);
     await everyView(tab);
   });
@@ -114,7 +121,7 @@ inBrowser("a page", () => {
   test("of one head draws every view", async () => {
     const results = resultsOf("scan");
     for (const metric of Object.values(results.metrics)) {
-      for (const part of ["values", "stderr", "rows"] as const) {
+      for (const part of ["values", ...PARTS] as const) {
         if (metric[part] !== undefined) metric[part] = firstOf(metric[part], metric.dims);
       }
     }

@@ -92,6 +92,27 @@ export async function openKind(kind: string, hash = "", options: BrowserContextO
   return openTab(pathOf(kind), hash, options);
 }
 
+// The cells of a table of src/view, with the marks.
+export const viewRows = ({ page }: Tab, id: string): Promise<string[][]> =>
+  page.$$eval(`#${id} tbody tr`, (rows) =>
+    rows.map((row) =>
+      [...row.children].map((cell) => {
+        const plain = cell.cloneNode(true) as Element;
+        plain.querySelectorAll(".unseen").forEach((part) => part.remove());
+        return plain.textContent!;
+      }),
+    ),
+  );
+
+// The rows of such a table that the terminal printed below its title.
+export function printedRows(kind: string, title: string): string[][] {
+  const lines = readFileSync(pathOf(kind, "printed.txt"), "utf8").split("\n");
+  const below = lines.slice(lines.indexOf(title) + 1);
+  const rows = below.slice(0, below.indexOf("")).map((line) => line.trim().split(/ {2,}/));
+  const numbers = rows.slice(rows.findIndex((row) => row.slice(1).some((cell) => /\d/.test(cell) && !/[a-z]/.test(cell))));
+  return numbers.filter(({ length }) => length === numbers[0]!.length); // without the notes below
+}
+
 // The view that the address asks for is complete, or the page has said why it is not.
 export async function shown(page: Page): Promise<void> {
   await page.waitForSelector("#view[data-shown], #page > main", { timeout: WAIT });

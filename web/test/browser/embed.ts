@@ -1,14 +1,13 @@
 // A page with results in it as `headgauge report` makes it, for results that no command writes:
 // broken ones, and ones of a future version.
 import { readFileSync } from "node:fs";
+import { PARTS, type Part } from "../../src/data/results";
 
-export interface MetricJson {
+export interface MetricJson extends Partial<Record<Part, unknown>> {
   dims: string[];
   unit: string;
   values: unknown;
-  stderr?: unknown;
   degrees_of_freedom?: unknown;
-  rows?: unknown;
 }
 
 export interface ResultsJson {
@@ -28,11 +27,13 @@ export function pageWith(bundle: string, scripts: string): string {
 export function scriptsOf(results: ResultsJson): string {
   const { metrics, examples, passages, ...header } = results;
   const infos = Object.entries(metrics).map(([name, metric], k) => {
-    const { values: _v, stderr: _s, degrees_of_freedom: _d, rows: _r, ...info } = metric;
+    const { values: _v, degrees_of_freedom: _d, ...rest } = metric;
+    const info = Object.fromEntries(Object.entries(rest).filter(([key]) => !PARTS.some((part) => part === key)));
     return { name, ...info, element: `metric-${k}` };
   });
-  const chunks = Object.values(metrics).map(({ values, stderr, rows }, k) => {
-    return script(`metric-${k}`, "application/json", JSON.stringify({ values, stderr, rows }));
+  const chunks = Object.values(metrics).map((metric, k) => {
+    const parts = Object.fromEntries(PARTS.map((part) => [part, metric[part]]));
+    return script(`metric-${k}`, "application/json", JSON.stringify({ values: metric.values, ...parts }));
   });
   const data = JSON.stringify({ header, metrics: infos });
   if (examples !== undefined) {

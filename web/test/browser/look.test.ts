@@ -58,7 +58,7 @@ inBrowser("on a desk", () => {
     ["synthetic", "model"],
     ["limits", "claims"],
     ["plan", "plan"],
-    ["validate", "validity", ".predictions"], // where the table and its plot are in sight
+    ["validate", "validity", "#predictors-text"], // where the table and its plot are in sight
   ])("%s: %s, in light and in dark", async (kind, view, from = "") => {
     for (const colorScheme of ["light", "dark"] as const) {
       const tab = await openKind(kind, `#${view}`, { colorScheme });

@@ -1,6 +1,6 @@
 // The first screen: its words and numbers, and the map.
 import { expect, test } from "vitest";
-import { hashOf, inBrowser, openKind, resultsOf, shown, type Tab } from "./browser";
+import { hashOf, inBrowser, openKind, resultsOf, shown, viewRows, type Tab } from "./browser";
 
 const MAP = ".map g[data-marks=cell] rect";
 
@@ -99,15 +99,19 @@ inBrowser("the first screen", () => {
     const labels = resultsOf("compare").coords["normalizer"]!;
     expect(await tab.page.inputValue("#choose-metric")).toBe("output_change");
     expect(await tab.page.inputValue("#choose-normalizer")).toBe(labels[1]);
-    const losses = () =>
-      tab.page.$$eval(".losses tbody tr", (rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent!)));
-    const changes = resultsOf("compare").metrics["loss_change"]!.values as number[][];
-    const rows = await losses();
+    const changes = (resultsOf("compare").metrics["loss_change"]!.values as number[][][]).map(([ofText]) => ofText!);
+    const rows = await viewRows(tab, "changes");
     expect(rows.map(([name]) => name)).toEqual(labels);
-    rows.forEach(([, change], k) => expect(Math.abs(Number(change) - changes[k]!.at(-1)!)).toBeLessThan(5.1e-5));
-    await tab.page.click("#sort-change");
-    await tab.page.waitForSelector(".losses th[aria-sort=descending]");
-    const sorted = (await losses()).map(([, change]) => Number(change));
+    rows.slice(1).forEach((row, k) =>
+      expect(Math.abs(parseFloat(row[2]!) - changes[k + 1]!.at(-1)!)).toBeLessThan(5.1e-5),
+    );
+    const column = await tab.page.$$eval("#changes thead th", (all) =>
+      all.findIndex((cell) => /^change/.test(cell.textContent!)),
+    );
+    await tab.page.click(`#sort-changes-${column}`);
+    await tab.page.waitForSelector("#changes th[aria-sort=descending]");
+    const sorted = (await viewRows(tab, "changes")).map((row) => parseFloat(row[column]!)).filter(Number.isFinite);
+    expect(sorted).toHaveLength(labels.length - 1);
     expect(sorted).toEqual([...sorted].sort((a, b) => b - a));
     await tab.to("#heads");
     expect(await tab.page.inputValue("#choose-normalizer")).toBe(labels[1]);

@@ -1,45 +1,8 @@
 // Plans: the page shows what the terminal prints, the keys of every head, and the loss against the cache.
-import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { resultsFromFile } from "../file";
 import { paretoFigures } from "../../src/figures/plan";
-import { arrived, drawAll, hashOf, inBrowser, openKind, pathOf, resultsOf, viewsOf, type Tab } from "./browser";
-
-// The tables of `headgauge plan`, one for each budget: cache, loss change, plan less it, with intervals.
-function printed(): { budget: string; rows: string[][] }[] {
-  const lines = readFileSync(pathOf("plan", "printed.txt"), "utf8").split("\n");
-  return lines.flatMap((line, start) => {
-    const budget = /^(\S.*?) +cache +loss change \(95 %\)/.exec(line)?.[1];
-    if (budget === undefined) return [];
-    // The page shows the range of the assignments as a figure.
-    const rows = lines.slice(start + 1).filter((line) => !/^ +its \d+ assignments? /.test(line));
-    return [{ budget, rows: rows.slice(0, rows.indexOf("")).map((row) => row.trim().split(/ {2,}/)) }];
-  });
-}
-
-// The same of the page.
-const tables = ({ page }: Tab): Promise<{ budget: string; rows: string[][] }[]> =>
-  page.$$eval(".confirmation", (sections) =>
-    sections.map((section) => ({
-      budget: (section as HTMLElement).dataset["budget"]!,
-      rows: [...section.querySelectorAll("tbody tr")].map((row) =>
-        [...row.children].slice(0, 4).map((cell) => {
-          const plain = cell.cloneNode(true) as Element;
-          plain.querySelectorAll(".unseen").forEach((part) => part.remove());
-          const star = plain.textContent!.includes("*") ? "*" : "";
-          const note = plain.querySelector(".note");
-          note?.remove();
-          const interval = / to /.test(note?.textContent ?? "") ? ` (${note!.textContent})` : "";
-          return plain.textContent!.replace("*", "") + interval + star;
-        }),
-      ),
-    })),
-  );
-
-// As the terminal writes it.
-const asPrinted = ([method, cache, ...rest]: string[]) => [
-  method!, `${parseFloat(cache!).toFixed(1)} %`, ...rest.filter((cell) => cell !== "–"),
-];
+import { arrived, drawAll, hashOf, inBrowser, openKind, printedRows, resultsOf, viewRows, viewsOf } from "./browser";
 
 inBrowser("a plan", () => {
   test("is what the terminal prints, with its marks, and opens with the sentence to act on", async () => {
@@ -50,20 +13,17 @@ inBrowser("a plan", () => {
     const summary = (results["summary"] as { text: string }[]).map(({ text }) => text);
     expect(await page.textContent(".act")).toBe(summary[0]);
     expect(await page.$$eval(".also li", (items) => items.map((item) => item.textContent))).toEqual(summary.slice(1));
-    const terminal = printed();
-    expect(terminal.map(({ budget }) => budget)).toEqual(["50 %", "25 %"]);
-    expect(terminal.map(({ rows }) => rows.length)).toEqual([5, 5]);
-    const marks = terminal.flatMap(({ rows }) => rows.flat()).filter((cell) => cell.endsWith("*"));
-    expect(marks.length).toBeGreaterThan(0);
-    expect(marks.length).toBeLessThan(14);
     // One table at a time: that of the plan that is chosen.
-    for (const expected of terminal) {
-      await page.selectOption("#choose-budget", expected.budget);
-      await page.waitForSelector(`.confirmation[data-budget="${expected.budget}"]`);
-      const found = await tables(tab);
-      expect(found.map(({ budget, rows }) => ({ budget, rows: rows.map(asPrinted) }))).toEqual([expected]);
-      const stars = expected.rows.flat().filter((cell) => cell.endsWith("*"));
-      expect(await page.$$eval(".differs .unseen", (words) => words.length)).toBe(stars.length);
+    for (const [budget, id] of [["50 %", "confirmed-50-"], ["25 %", "confirmed-25-"]] as const) {
+      await page.selectOption("#choose-budget", budget);
+      await page.waitForSelector(`#${id}`);
+      const rows = await viewRows(tab, id);
+      expect(rows).toHaveLength(5);
+      expect(rows).toEqual(printedRows("plan", `${budget}: confirmed on other text`));
+      const stars = rows.flat().filter((cell) => cell.endsWith("*"));
+      expect(stars.length).toBeLessThan(7);
+      expect(await page.$$eval(`#${id} .mark-strong .unseen`, (words) => words.length)).toBe(stars.length);
+      expect(await page.$$eval(".view-table[id^=confirmed-]", (tables) => tables.length)).toBe(1);
       expect(await page.textContent(".assignments")).toMatch(
         /^Of 4 plans .* \(p = (0\.\d|1)\): it (is not shown to matter|matters)/,
       );

@@ -1,4 +1,5 @@
 // Results as large as those of a large model, from those of a small one: no test has an hour.
+import type { Part } from "../../src/data/results";
 import type { MetricJson, ResultsJson } from "./embed";
 
 export function wideResults(small: ResultsJson, layers: number, heads: number): ResultsJson {
@@ -31,9 +32,9 @@ export function wideResults(small: ResultsJson, layers: number, heads: number): 
 
 type Vary = (value: number, salt: number) => number;
 
-const PARTS: readonly [readonly ("values" | "stderr" | "degrees_of_freedom" | "rows")[], Vary][] = [
-  [["values", "stderr"], (value, salt) => value * (1 + (salt % 97) / 400)],
-  [["degrees_of_freedom", "rows"], (value) => value],
+const PARTS: readonly [readonly (Part | "values" | "degrees_of_freedom")[], Vary][] = [
+  [["values", "stderr", "low", "high"], (value, salt) => value * (1 + (salt % 97) / 400)],
+  [["degrees_of_freedom", "p", "rows"], (value) => value],
 ];
 
 // Layers and heads again and again, each a little different.

@@ -5,16 +5,16 @@ import { resultsFromOverview } from "../../src/data/embedded";
 import type { RawNumbers } from "../../src/data/results";
 
 const METRICS = [
-  { name: "loss", dims: ["length"], unit: "nats", element: "a" },
+  { name: "loss", dims: ["outcome", "length"], unit: "nats", element: "a" },
   { name: "model_rate", dims: ["model_tokens"], unit: "1", element: "b" },
 ];
 const NUMBERS: Readonly<Record<string, RawNumbers>> = {
-  a: { values: [3, 2] },
+  a: { values: [[3, 2]] },
   b: { values: [0.5, null] },
 };
 
 function lazily(asked: string[], load = async (element: string) => NUMBERS[element]!) {
-  const header = { schema: "headgauge.results/2", settings: {}, coords: { length: [1, 2], model_tokens: [4, 8] } };
+  const header = { schema: "headgauge.results/3", settings: {}, coords: { outcome: ["text"], length: [1, 2], model_tokens: [4, 8] } };
   return resultsFromOverview(JSON.stringify({ header, metrics: METRICS }), (element) => {
     asked.push(element);
     return load(element);

@@ -3,6 +3,8 @@ import type { MetricName } from "../../src/catalogue/catalogue";
 import { resultsFromFile } from "../file";
 import type { Change, Label, Results } from "../../src/data/results";
 
+export type MadeValue = (cell: Record<string, number>) => number | null;
+
 export interface MadeMetric {
   dims: string[];
   unit?: string;
@@ -10,7 +12,10 @@ export interface MadeMetric {
   none?: number;
   change_of?: string;
   rows?: number;
-  value?: (cell: Record<string, number>) => number | null;
+  value?: MadeValue;
+  low?: MadeValue;
+  high?: MadeValue;
+  p?: MadeValue;
 }
 
 export interface Made {
@@ -34,13 +39,13 @@ export const madeChange = (
 });
 
 export function madeFile({ coords, metrics, command = "scan", changes, settings = {} }: Made): object {
-  const nested = (dims: string[], value: MadeMetric["value"], cell: Record<string, number>): unknown => {
+  const nested = (dims: string[], value: MadeValue, cell: Record<string, number>): unknown => {
     const [dim, ...rest] = dims;
-    if (dim === undefined) return (value ?? usual)(cell);
+    if (dim === undefined) return value(cell);
     return (coords[dim] ?? []).map((_, k) => nested(rest, value, { ...cell, [dim]: k }));
   };
   return {
-    schema: "headgauge.results/2",
+    schema: "headgauge.results/3",
     tool: { name: "headgauge", version: "0" },
     model: {
       name: "made", family: "gpt2",
@@ -63,7 +68,7 @@ export function madeFile({ coords, metrics, command = "scan", changes, settings 
     notices: [],
     timings: {},
     metrics: Object.fromEntries(
-      Object.entries(metrics).map(([name, { dims, unit = "1", stderr = false, rows, value, ...attributes }]) => [
+      Object.entries(metrics).map(([name, { dims, unit = "1", stderr = false, rows, value = usual, low, high, p, ...attributes }]) => [
         name,
         {
           dims,
@@ -72,6 +77,9 @@ export function madeFile({ coords, metrics, command = "scan", changes, settings 
           values: nested(dims, value, {}),
           ...(rows === undefined ? {} : { rows: nested(dims, () => rows, {}) }),
           ...(stderr ? { stderr: nested(dims, () => 0.01, {}) } : {}),
+          ...Object.fromEntries(
+            Object.entries({ low, high, p }).flatMap(([part, of]) => (of ? [[part, nested(dims, of, {})]] : [])),
+          ),
         },
       ]),
     ),
@@ -86,6 +94,15 @@ function usual(cell: Record<string, number>): number {
 }
 
 export const madeResults = (made: Made): Results => resultsFromFile(madeFile(made));
+
+// The ends of an interval as far from the value on either side.
+const within = (value: MadeValue, far: number): { low: MadeValue; high: MadeValue } => {
+  const end = (by: number): MadeValue => (cell) => {
+    const middle = value(cell);
+    return middle === null ? null : middle + by;
+  };
+  return { low: end(-far), high: end(far) };
+};
 
 // Results of which one metric has other values.
 export const changing = (made: Made) =>
@@ -116,7 +133,7 @@ export function madeScan({ layers = 2, heads = 3, lengths = [16, 32, 64], sizes 
     coords: {
       layer: numbered(layers), head: numbered(heads), length: lengths, top_n: sizes,
       position: [1, 2, 4, 8, 16, 32, 64], top_share: [0.1, 0.5], temperature: [0.01, 0.1, 1, 10],
-      epsilon: [0.001, 10], forecast_length: [128, 256, 512],
+      epsilon: [0.001, 10], forecast_length: [128, 256, 512], outcome: ["text"],
     },
     metrics: {
       ...metrics,
@@ -132,23 +149,18 @@ export function madeScan({ layers = 2, heads = 3, lengths = [16, 32, 64], sizes 
       effective_tokens_forecast: {
         dims: ["layer", "head", "forecast_length"], unit: "keys",
         value: ({ forecast_length }) => 20 + forecast_length!,
-      },
-      effective_tokens_forecast_low: {
-        dims: ["layer", "head", "forecast_length"], unit: "keys",
-        value: ({ forecast_length }) => 10 + forecast_length!,
-      },
-      effective_tokens_forecast_high: {
-        dims: ["layer", "head", "forecast_length"], unit: "keys",
-        value: ({ forecast_length }) => 40 + forecast_length!,
+        low: ({ forecast_length }) => 10 + forecast_length!,
+        high: ({ forecast_length }) => 40 + forecast_length!,
       },
       sensitivity: { dims: grid, stderr: true },
       sensitivity_bound: { dims: grid, value: () => 2 },
       sensitivity_bound_paper: { dims: grid, value: () => 1.4 },
       sensitivity_max: { dims: ["temperature", "epsilon"] },
       critical_n: { dims: ["length"], unit: "keys", none: -1, value: ({ length }) => (length === 0 ? -1 : 4) },
-      closest_n: { dims: ["length"], unit: "keys", value: ({ length }) => 3 + length! },
-      closest_n_low: { dims: ["length"], unit: "keys", value: ({ length }) => 2 + length! },
-      closest_n_high: { dims: ["length"], unit: "keys", value: ({ length }) => 5 + length! },
+      closest_n: {
+        dims: ["length"], unit: "keys", value: ({ length }) => 3 + length!,
+        low: ({ length }) => 2 + length!, high: ({ length }) => 5 + length!,
+      },
       critical_n_paper: { dims: ["length"], unit: "keys", none: -1, value: () => 2 },
       margin_at_share_by_position: {
         dims: ["layer", "head", "position", "top_share"],
@@ -158,7 +170,7 @@ export function madeScan({ layers = 2, heads = 3, lengths = [16, 32, 64], sizes 
       critical_n_head: {
         dims: ["layer", "head", "length"], unit: "keys", none: -1, value: ({ head }) => (head === 0 ? -1 : 9),
       },
-      loss: { dims: ["length"], unit: "nats", stderr: true },
+      loss: { dims: ["outcome", "length"], unit: "nats", stderr: true },
       union_coverage: { dims: ["layer", "length", "top_n"], stderr: true },
     },
   };
@@ -247,6 +259,7 @@ export const PREDICTORS = [
 
 export function madeValidate(texts = ["a.txt", "b.txt", "c.txt"]): Made {
   const pair = ["predictor", "intervention"];
+  const judged = [...pair, "outcome"];
   const correlations = [[0.1, 0.2], [-0.75, 0.25], [0.625, 0.25], [0.5, -0.625], [null, null], [null, null], [0.375, 0.125]];
   const rho = ({ predictor, intervention }: Record<string, number>) =>
     correlations[predictor!]![intervention!] ?? null;
@@ -254,7 +267,7 @@ export function madeValidate(texts = ["a.txt", "b.txt", "c.txt"]): Made {
     command: "validate",
     coords: {
       layer: [0, 1, 2], head: [0, 1, 2, 3], length: [64], text: texts, predictor: PREDICTORS,
-      intervention: ["topk:k=16", "softmax:t=2"],
+      intervention: ["topk:k=16", "softmax:t=2"], outcome: ["text"],
     },
     settings: { level: 0.1 },
     metrics: {
@@ -271,15 +284,12 @@ export function madeValidate(texts = ["a.txt", "b.txt", "c.txt"]): Made {
             head === 3 ? null : 4 + layer!, 1, 0, head === 0 ? 1 : 0,
           ][predictor!]!,
       },
-      prediction_rank_correlation: { dims: pair, value: rho, rows: 12 },
-      prediction_rank_correlation_low: { dims: pair, value: (cell) => (rho(cell) === null ? null : rho(cell)! - 0.125) },
-      prediction_rank_correlation_high: { dims: pair, value: (cell) => (rho(cell) === null ? null : rho(cell)! + 0.125) },
-      prediction_rank_correlation_p: {
-        dims: pair,
-        value: ({ predictor, intervention }) =>
+      rank_correlation: {
+        dims: judged, value: rho, rows: 12, ...within(rho, 0.125),
+        p: ({ predictor, intervention }) =>
           predictor === 4 || predictor === 5 ? null : intervention === 0 && predictor! > 0 ? 0.0625 : 0.5,
       },
-      prediction_rank_correlation_by_text: {
+      rank_correlation_by_text: {
         dims: [...pair, "text"],
         value: ({ text, ...cell }) => {
           const value = rho(cell);
@@ -287,7 +297,7 @@ export function madeValidate(texts = ["a.txt", "b.txt", "c.txt"]): Made {
         },
       },
       predicts: {
-        dims: pair,
+        dims: judged,
         value: ({ predictor, intervention }) =>
           predictor === 4 || predictor === 5 ? null : intervention === 0 && [1, 3, 6].includes(predictor!) ? 1 : 0,
       },
@@ -297,8 +307,8 @@ export function madeValidate(texts = ["a.txt", "b.txt", "c.txt"]): Made {
         value: ({ head, intervention }) => (intervention === 0 ? 0.25 * head! : null),
       },
       loss_falls: { dims: ["intervention"], value: ({ intervention }) => (intervention === 0 ? 6 : 0) },
-      loss_change_replication: {
-        dims: ["intervention"], value: () => (texts.length > 1 ? 0.875 : null),
+      replication: {
+        dims: ["intervention", "outcome"], value: () => (texts.length > 1 ? 0.875 : null),
       },
     },
   };
@@ -310,21 +320,18 @@ export const METHODS = ["plan", "equal windows, sinks", "by layer", "random head
 
 export function madePlan(): Made {
   const cells = ["method", "budget"];
+  const judged = [...cells, "outcome"];
   const change = ({ method, budget }: Record<string, number>) =>
     method === 2 && budget === 1 ? null : [-0.0625, 0.25, 0.125, 0.1875, 0.3125][method!]! * (budget! + 1);
   const less = (cell: Record<string, number>) => {
     const [own, plan] = [change(cell), change({ ...cell, method: 0 })];
     return cell["method"] === 0 || own === null ? null : plan! - own;
   };
-  const offset = (of: typeof change, by: number) => (cell: Record<string, number>) => {
-    const value = of(cell);
-    return value === null ? null : value + by;
-  };
   return {
     command: "plan",
     coords: {
       layer: [0, 1], head: [0, 1, 2], length: [2048], budget: ["50 %", "25 %"], method: METHODS,
-      document: [0, 1, 2], draw: [0, 1, 2, 3],
+      document: [0, 1, 2], draw: [0, 1, 2, 3], outcome: ["text"],
     },
     metrics: {
       kept_keys: {
@@ -336,15 +343,10 @@ export function madePlan(): Made {
         value: ({ method, budget }) =>
           method === 4 ? 1 : method === 2 && budget === 1 ? null : [0.4375, 0.5, 0.375, 0.4375][method!]! / (budget! + 1),
       },
-      planned_change: { dims: cells, unit: "nats", stderr: true, value: change },
-      planned_change_low: { dims: cells, unit: "nats", value: offset(change, -0.03125) },
-      planned_change_high: { dims: cells, unit: "nats", value: offset(change, 0.03125) },
-      plan_difference: { dims: cells, unit: "nats", stderr: true, value: less },
-      plan_difference_low: { dims: cells, unit: "nats", value: offset(less, -0.0625) },
-      plan_difference_high: { dims: cells, unit: "nats", value: offset(less, 0.0625) },
-      plan_difference_p: {
-        dims: cells,
-        value: (cell) => (less(cell) === null ? null : [NaN, 0.05, 0.051, 0.01, 0.5][cell["method"]!]!),
+      planned_change: { dims: judged, unit: "nats", stderr: true, value: change, ...within(change, 0.03125) },
+      plan_difference: {
+        dims: judged, unit: "nats", stderr: true, value: less, ...within(less, 0.0625),
+        p: (cell) => (less(cell) === null ? null : [NaN, 0.05, 0.051, 0.01, 0.5][cell["method"]!]!),
       },
       random_change: {
         dims: ["budget", "draw"], unit: "nats", stderr: true,
@@ -359,33 +361,45 @@ export function madePlan(): Made {
 // the oracle is undefined for the second size, and the mean over random heads has no interval.
 export function madeJudgedPlan(): Made {
   const made = madePlan();
-  const replay = (by: number): MadeMetric => ({
-    dims: ["method", "budget"], unit: "nats",
-    value: ({ method, budget }) =>
-      method === 4 && budget === 1 ? null : [0.25, 1, 0.5, 1.5, 0.125][method!]! * (budget! + 1) + by,
-  });
-  const kept = (shares: (number | null)[]): MadeMetric => ({
-    dims: ["method", "budget", "task"],
-    value: ({ method, budget, task }) => {
-      const share = shares[method!]!;
-      return task === 0 || share === null ? null : share / (method === 0 ? 1 : budget! + 1);
-    },
-  });
+  const outcomes = ["text", "replay", "keys", "passkey 8"];
+  const replay: MadeValue = ({ method, budget }) =>
+    method === 4 && budget === 1 ? null : [0.25, 1, 0.5, 1.5, 0.125][method!]! * (budget! + 1);
+  const answers: MadeValue = ({ method, budget }) => 16 + method! + budget!;
+  const { planned_change: change, plan_difference: less } = made.metrics as Record<string, Required<MadeMetric>>;
+  // What is judged by an outcome; the text as it was, and nothing of the task that is not done.
+  const by = (text: MadeValue, ofReplay: MadeValue, ofAnswers: MadeValue): MadeValue => (cell) =>
+    [text, ofReplay, () => null, ofAnswers][cell["outcome"]!]!(cell);
+  const lessReplay: MadeValue = (cell) =>
+    cell["method"] === 0 || replay(cell) === null ? null : replay({ ...cell, method: 0 })! - replay(cell)!;
+  const p = by(less!.p, () => 0.02, () => 0.03);
+  const kept = (shares: (number | null)[]): MadeValue => ({ method, budget, outcome }) => {
+    const share = shares[method!]!;
+    return outcomes[outcome!] !== "passkey 8" || share === null ? null : share / (method === 0 ? 1 : budget! + 1);
+  };
+  const [ofReplay, ofAnswers] = [within(replay, 0.5), within(answers, 2)];
   return {
     ...made,
-    coords: { ...made.coords, task: ["keys", "passkey 8"] },
+    coords: { ...made.coords, outcome: outcomes },
     metrics: {
       ...made.metrics,
+      planned_change: {
+        ...change!,
+        value: by(change!.value, replay, answers),
+        low: by(change!.low, ofReplay.low, ofAnswers.low),
+        high: by(change!.high, ofReplay.high, ofAnswers.high),
+      },
+      plan_difference: { ...less!, value: by(less!.value, lessReplay, answers), p },
+      does_task: { dims: ["outcome"], value: ({ outcome }) => [null, null, 0, 1][outcome!]! },
       planned_same_token: {
         dims: ["method", "budget"], unit: "1",
         value: ({ method, budget }) => (method === 4 && budget === 1 ? null : 1 - (method! + budget!) / 16),
       },
-      planned_replay_change: replay(0),
-      planned_replay_change_low: replay(-0.5),
-      planned_replay_change_high: replay(0.5),
-      planned_answers_kept: kept([1, 0.5, 0.75, 0.25, 0.875]),
-      planned_answers_kept_low: kept([0.75, 0.25, 0.5, null, 0.5]),
-      planned_answers_kept_high: kept([1, 1, 0.875, null, 1]),
+      planned_answers_kept: {
+        dims: ["method", "budget", "outcome"],
+        value: kept([1, 0.5, 0.75, 0.25, 0.875]),
+        low: kept([0.75, 0.25, 0.5, null, 0.5]),
+        high: kept([1, 1, 0.875, null, 1]),
+      },
     },
   };
 }
@@ -399,9 +413,9 @@ export function madeCompare(dim: "normalizer" | "pattern"): Made {
       entropy_normalized: { dims: ["layer", "head", dim, "length"], stderr: true },
       separability: { dims: ["layer", "head", dim, "length", "top_n"], stderr: true },
       kept_mass: { dims: ["layer", "head", dim, "length"], stderr: true },
-      loss: { dims: [dim, "length"], unit: "nats", stderr: true },
+      loss: { dims: [dim, "outcome", "length"], unit: "nats", stderr: true },
       loss_change: {
-        dims: [dim, "length"], unit: "nats", stderr: true, change_of: "loss",
+        dims: [dim, "outcome", "length"], unit: "nats", stderr: true, change_of: "loss",
         value: ({ [dim]: intervention }) => (intervention === 0 ? 0 : 0.25 * intervention!),
       },
       critical_n: { dims: [dim, "length"], unit: "keys", none: -1, value: ({ [dim]: intervention }) => (intervention === 1 ? -1 : 5) },

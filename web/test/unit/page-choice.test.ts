@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
 import { fromFile } from "../../src/catalogue/catalogue";
+import { modelFigures } from "../../src/figures/model";
 import { resultsFromFile } from "../file";
 import { allHeads, chosenCell, comparedDim, headCell, isPerHead, rowsBehind } from "../../src/page/cells";
-import { answerRows, hasAnswers } from "../../src/page/answers";
-import { hasLosses, lossRows } from "../../src/page/losses";
 import { nextPlace, reading } from "../../src/page/map";
 import { windowsOf } from "../../src/page/overview";
 import { metricOptions } from "../../src/page/selection";
@@ -36,8 +35,8 @@ test("the overview names the layers without a window", () => {
 test("a comparison opens on what an intervention changes, not on the model as it is", () => {
   for (const dim of ["normalizer", "pattern"] as const) {
     const compared = madeResults(madeCompare(dim));
-    expect(chosenCell(compared, "loss")).toEqual({ [dim]: 1, length: 2 });
-    expect(chosenCell(compared, "loss", { [dim]: "original" })).toEqual({ [dim]: 0, length: 2 });
+    expect(chosenCell(compared, "loss")).toEqual({ [dim]: 1, outcome: 0, length: 2 });
+    expect(chosenCell(compared, "loss", { [dim]: "original" })).toEqual({ [dim]: 0, outcome: 0, length: 2 });
     expect(comparedDim(compared)).toBe(dim);
   }
   expect(comparedDim(madeResults(madeDiff()))).toBe("run");
@@ -45,46 +44,31 @@ test("a comparison opens on what an intervention changes, not on the model as it
   expect(comparedDim(results)).toBeUndefined();
 });
 
-test("the losses of a comparison are those of the file, of all heads or of one at a time", () => {
-  const rows = lossRows(madeResults(madeCompare("normalizer")));
-  expect(rows.map(({ intervention, change }) => [intervention, change])).toEqual([["original", 0], ["one", 0.25], ["two", 0.5]]);
-  expect(rows[1]).toMatchObject({ where: "", error: 0.01, kl: NaN });
+test("losses open on the text, the metrics of answers on the last task", () => {
   const made = madeCompare("pattern");
-  made.metrics["loss_change"]!.dims = ["layer", "head", "pattern", "length"];
-  made.metrics["loss_change"]!.value = ({ layer, head, pattern }) =>
-    layer === 0 && head === 0 ? null : head! - layer! - 0.25 * pattern!;
-  const each = lossRows(madeResults(made));
-  expect(each).toHaveLength(12);
-  expect(each.slice(0, 3).map(({ where, intervention, change }) => [where, intervention, change])).toEqual([
-    ["1.0", "two", -1.5], ["1.0", "one", -1.25], ["1.1", "two", -0.5],
-  ]);
-  expect(each.slice(-2).map(({ change }) => change)).toEqual([NaN, NaN]);
-  expect(hasLosses(results)).toBe(false);
+  made.coords["outcome"] = ["text", "keys", "copy"];
+  made.metrics["answer_right"] = { dims: ["pattern", "outcome"] };
+  made.metrics["answer_loss_by_context"] = { dims: ["pattern", "outcome", "context"] };
+  made.metrics["planned_answers_kept"] = { dims: ["outcome"] };
+  made.coords["context"] = ["33-64", "65-128"];
+  const compared = madeResults(made);
+  expect(chosenCell(compared, "loss_change")).toEqual({ pattern: 1, outcome: 0, length: 2 });
+  expect(chosenCell(compared, "loss", { outcome: "keys" })).toEqual({ pattern: 1, outcome: 1, length: 2 });
+  expect(chosenCell(compared, "answer_right")).toEqual({ pattern: 1, outcome: 2 });
+  expect(chosenCell(compared, "answer_right", { outcome: "keys" })).toEqual({ pattern: 1, outcome: 1 });
+  expect(chosenCell(compared, "answer_loss_by_context")["outcome"]).toBe(2);
+  expect(chosenCell(compared, "planned_answers_kept")).toEqual({ outcome: 2 });
 });
 
-test("the answers are those of the file, of each task and intervention", () => {
-  const file = smallFile();
-  const metrics = file["metrics"] as Record<string, unknown>;
-  Object.assign(file["coords"] as object, { task: ["keys", "copy"], pattern: ["original", "window"] });
-  const of = (values: unknown, dims = ["pattern", "task"], more: object = {}) => ({ dims, unit: "1", values, ...more });
-  metrics["answer_right"] = of([[1, 0.5], [0.25, null]]);
-  metrics["answer_right_low"] = of([[0.9, 0.4], [0.1, null]]);
-  metrics["answer_right_high"] = of([[1, 0.6], [0.4, null]]);
-  metrics["answers_kept"] = of([[1, 1], [0.125, null]]);
-  metrics["answer_loss_change"] = of([[0, 0], [2, 3]], undefined, { stderr: [[0, 0], [0.5, null]] });
-  metrics["does_task"] = of([1, 0], ["task"]);
-  const made = resultsFromFile(file);
-  expect(hasAnswers(made)).toBe(true);
-  const rows = answerRows(made);
-  expect(rows.map(({ task, intervention, done }) => [task, intervention, done])).toEqual([
-    ["keys", "original", true], ["keys", "window", true], ["copy", "original", false], ["copy", "window", false],
+test("the losses of answers are not taken for those of a text", () => {
+  const made = madeCompare("normalizer");
+  made.coords["outcome"] = ["keys", "copy"];
+  const answered = madeResults(made);
+  expect(modelFigures(answered).map(({ id }) => id)).toEqual(["critical-n"]);
+  made.coords["outcome"] = ["keys", "text"];
+  expect(modelFigures(madeResults(made)).map(({ id }) => id)).toEqual([
+    "critical-n", "loss", "normalizers", "normalizers-separability",
   ]);
-  expect(rows[1]).toMatchObject({ right: { share: 0.25, low: 0.1, high: 0.4 }, change: 2, error: 0.5 });
-  expect(rows[1]!.kept.share).toBe(0.125);
-  expect(rows[0]!.kept.share).toBe(NaN);
-  (metrics["answer_right"] as { dims: string[] }).dims = ["layer", "task"];
-  expect(hasAnswers(resultsFromFile(file))).toBe(false);
-  expect(hasAnswers(results)).toBe(false);
 });
 
 test("heads are named by their labels, not by their places", () => {

@@ -7,7 +7,7 @@ const flag = (name: string, layer: number, head: number, value: number, threshol
 });
 
 export const smallFile = (): Record<string, unknown> => ({
-  schema: "headgauge.results/2",
+  schema: "headgauge.results/3",
   tool: { name: "headgauge", version: "0" },
   model: { name: "small", family: "gpt2", layers: 2, heads: 3 },
   text: {},
@@ -15,7 +15,7 @@ export const smallFile = (): Record<string, unknown> => ({
   settings: {},
   partial: false,
   layers_done: 2,
-  coords: { layer: [0, 2], head: [0, 1, 5], length: [32, 64], top_n: [1, 20, 100] },
+  coords: { layer: [0, 2], head: [0, 1, 5], length: [32, 64], top_n: [1, 20, 100], outcome: ["text"] },
   metrics: {
     surprise: { dims: ["layer", "head"], unit: "1", values: [[1, 2, 3], [4, null, 6]] },
     entropy: {
@@ -25,7 +25,7 @@ export const smallFile = (): Record<string, unknown> => ({
       rows: [[[32, 64], [32, 64], [32, 64]], [[32, 64], [32, 64], [32, 0]]],
     },
     separability: { dims: ["length", "top_n"], unit: "1", values: [[1, 2, 3], [4, 5, 6]] },
-    loss: { dims: ["length"], unit: "nats", values: [3, 2] },
+    loss: { dims: ["outcome", "length"], unit: "nats", values: [[3, 2]] },
   },
   flags: [flag("sink", 2, 5, 0.5, 0.3), flag("over_selected", 0, 1, 0.2, 0.06), flag("sink", 0, 1, 0.4, 0.3)],
   notices: [],

@@ -2,13 +2,11 @@ import { describe, expect, it } from "vitest";
 import { chooseTicks, domainOf, place } from "../../src/figures/axes";
 import type { Figure } from "../../src/figures/figure";
 import {
-  interventionRows, prediction, predictorRows, predictorTitle, predictorUnit, signed, strongest,
-  strongestPair,
+  prediction, predictorTitle, predictorUnit, signed, strongest, strongestPair,
 } from "../../src/figures/predictions";
 import { standardFigures } from "../../src/figures/standard";
 import { predictionFigure } from "../../src/figures/validity";
-import { filtered, parseFilter } from "../../src/page/filter";
-import { chosenPair, hasWord } from "../../src/page/validity";
+import { chosenPair } from "../../src/page/validity";
 import { changing, madeResults, madeValidate, PREDICTORS } from "./made";
 import { column, drawn, expectWhole } from "./svg";
 
@@ -31,26 +29,15 @@ describe("what predicts", () => {
     expect(prediction(madeResults({ ...madeValidate(), metrics: older }), pair("entropy")).predicts).toBe(false);
   });
 
-  it("has the metrics of the largest correlation first, without those that have none, and all flags apart", () => {
-    const { metrics, flags } = predictorRows(results);
-    expect(metrics.map(({ name }) => name)).toEqual([
-      "entropy", "tokens_for_error sampler=top", "critical_n_head", "layer",
-    ]); // of equal ones the first in the file
-    expect(flags.map(({ name }) => name)).toEqual(["flag sink", "flag over_selected"]);
-    expect(metrics[0]!.under.map(({ rho, low, high }) => [rho, low, high])).toEqual([
-      [-0.75, -0.875, -0.625], [0.25, 0.125, 0.375],
-    ]);
-  });
-
   it("is best where it predicts, and begins with the best of the best", () => {
     expect(strongest(results, 0)).toMatchObject({ ...pair("entropy"), predicts: true });
     // A larger correlation does not predict.
-    const larger = changedValues("prediction_rank_correlation", (cell, was) =>
+    const larger = changedValues("rank_correlation", (cell, was) =>
       cell["predictor"] === 2 && cell["intervention"] === 0 ? 0.875 : was);
     expect(strongest(larger, 0)).toMatchObject(pair("entropy"));
     expect(strongest(results, 1)).toMatchObject({ ...pair("critical_n_head", 1), predicts: false });
     expect(strongestPair(results)).toMatchObject(pair("entropy"));
-    const nothing = changedValues("prediction_rank_correlation", () => null);
+    const nothing = changedValues("rank_correlation", () => null);
     expect(strongest(nothing, 0)).toBeUndefined();
     expect(chosenPair(nothing, {})).toEqual({ predictor: 0, intervention: 0 });
   });
@@ -59,30 +46,6 @@ describe("what predicts", () => {
     const query = { predictor: "flag sink", intervention: "softmax:t=2" };
     expect(chosenPair(results, query)).toEqual(pair("flag sink", 1));
     expect(chosenPair(results, { predictor: "gone" })).toEqual(pair("entropy"));
-  });
-
-  it("has the change of the loss of each intervention, over heads and texts", () => {
-    const [topk, softmax] = interventionRows(results);
-    // 12 heads from -0.03 to 0.08, times 1, 2, 3.
-    expect(topk).toMatchObject({ label: "topk:k=16", largest: 0.24, replication: 0.875 });
-    expect([topk!.worse, topk!.better]).toEqual([21, 6]);
-    expect([topk!.losing, softmax!.losing]).toEqual([0.375, NaN]);
-    expect(topk!.median).toBeCloseTo(0.04, 12);
-    expect([softmax!.worse, softmax!.better]).toEqual([0, 0]);
-    // Of two in the middle the larger, as in the terminal.
-    const even = changedValues("validated_loss_change", ({ layer, head }) => layer! * 4 + head!);
-    expect(interventionRows(even)[0]!.median).toBe(6);
-    const gone = changedValues("validated_loss_change", () => null);
-    expect(interventionRows(gone)[0]).toMatchObject({ median: NaN, largest: NaN });
-  });
-
-  it("is filtered by its name and its title", () => {
-    const { metrics, flags } = predictorRows(results);
-    const found = (filter: string) => filtered([...metrics, ...flags], parseFilter(filter, []), [], hasWord).rows.map(({ name }) => name);
-    expect(found("TOP tokens_for")).toEqual(["tokens_for_error sampler=top"]);
-    expect(found("keys within")).toEqual(["tokens_for_error sampler=top"]);
-    expect(found("flag over")).toEqual(["flag over_selected"]);
-    expect(found("nothing")).toEqual([]);
   });
 
   it("has words and units", () => {
@@ -163,7 +126,7 @@ describe("the scatter plot of a pair", () => {
     expect(drawn(figure).text).toContain("layer 0, head 3, a.txt: none found, ");
     // The correlation is of the 9 heads that have a value: the others are undefined.
     const made = madeValidate();
-    made.metrics["prediction_rank_correlation"]!.rows = 9;
+    made.metrics["rank_correlation"]!.rows = 9;
     const undefinedOnes = predictionFigure(madeResults(made), pair("critical_n_head"))!;
     expectWhole(undefinedOnes);
     expect(undefinedOnes.title).toContain("9 heads");
@@ -212,19 +175,7 @@ describe("the scatter plot of a pair", () => {
     expect(drawn(predictionFigure(results, pair("entropy"))!).text).not.toContain("logarithmic beyond");
   });
 
-  it("draws 500 predictors, and the best of each intervention as standard figures", () => {
-    const made = madeValidate();
-    const many = madeResults({
-      ...made,
-      coords: { ...made.coords, predictor: Array.from({ length: 500 }, (_, k) => `own ${k}`) },
-      metrics: Object.fromEntries(
-        Object.entries(made.metrics).map(([name, metric]) => [
-          name,
-          { ...metric, value: (cell: Record<string, number>) => metric.value!({ ...cell, ...("predictor" in cell ? { predictor: cell["predictor"]! % 4 } : {}) }) },
-        ]),
-      ),
-    });
-    expect(predictorRows(many).metrics).toHaveLength(500);
+  it("draws the best of each intervention as standard figures", () => {
     const figures = standardFigures(results);
     expect(figures.map(({ id }) => id)).toEqual([
       "validity-entropy-under-topk-k-16", "validity-critical-n-head-under-softmax-t-2",

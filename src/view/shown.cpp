@@ -1,0 +1,59 @@
+#include "view/shown.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+#include <stdexcept>
+
+namespace headgauge::view {
+namespace {
+
+struct Form {
+  double scale;       // of the value
+  const char* value;  // format of the value
+  const char* part;   // format of an error
+};
+
+const Form& form_of(const std::string& name) {
+  static const std::map<std::string, Form> forms = {
+      {"nats", {1, "{:+.4f}", "{:.4f}"}},     {"signed", {1, "{:+.2f}", "{:.2f}"}},
+      {"fixed", {1, "{:.2f}", "{:.2f}"}},     {"fixed3", {1, "{:.3f}", "{:.3f}"}},
+      {"fixed4", {1, "{:.4f}", "{:.4f}"}},    {"whole", {1, "{:.0f}", "{:.0f}"}},
+      {"percent", {100, "{:.0f}", "{:.0f}"}}, {"percent1", {100, "{:.1f}", "{:.1f}"}},
+      {"digits", {1, "{:.3g}", "{:.2g}"}}};
+  const auto found = forms.find(name);
+  if (found == forms.end()) throw std::logic_error("catalogue: no way to show \"" + name + "\"");
+  return found->second;
+}
+
+}  // namespace
+
+std::string shown(const Results& results, const MetricCell& cell, const DeclaredColumn& column,
+                  double whole) {
+  const bool rounds = column.show == "number" || column.show == "rounded percent";
+  const double scale = column.show == "rounded percent" ? 100 : 1;
+  const auto one = [&](double value, bool is_part = false) {
+    if (rounds) return rounded(scale * value / whole);
+    const Form& form = form_of(column.show);
+    return fmt::format(fmt::runtime(is_part ? form.part : form.value), form.scale * value / whole);
+  };
+  if (rounds && whole == 1 && cell.metric == column.metric && !cell.index.empty()) {
+    if (cell.is_none) {
+      const auto limit = critical_range(results);
+      return limit ? fmt::format(">{}", *limit) : "none";
+    }
+    // What a search found is a whole number.
+    if (results.require_metric(cell.metric).none) return fmt::format("{:.0f}", cell.value);
+  }
+  std::string text = one(cell.value);
+  if (column.error && std::isfinite(cell.standard_error)) {
+    text += " ± " + one(cell.standard_error, true);
+  }
+  if (column.interval && cell.has_interval()) {
+    text += fmt::format(" ({} to {})", one(cell.low), one(cell.high));
+  }
+  return text;
+}
+
+}  // namespace headgauge::view
