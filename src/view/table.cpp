@@ -187,7 +187,7 @@ class TableMaker {
     std::ranges::sort(values);
     double value = values.back();  // largest
     if (column.over == "mean") value = sum / static_cast<double>(values.size());
-    if (column.over == "median") value = values[values.size() / 2];
+    if (column.over == "median") value = median(values);
     if (column.over == "sum") value = sum;
     return MetricCell{{.value = value, .rows = std::ssize(values)}, column.metric};
   }
@@ -339,10 +339,10 @@ class TableMaker {
           table.rows.pop_back();
           continue;
         }
-        const std::string dim = intervention_dimension(results_);
-        row.picks.emplace_back(dim, *best);
+        const Dimension& dim = results_.require_coord(intervention_dimension(results_));
+        row.picks.emplace_back(dim.name(), *best);  // which the row outlives
         row.first = *best;
-        cells.push_back({legible(results_.require_coord(dim).label(*best))});
+        cells.push_back({legible(dim.label(*best))});
       }
       for (const MadeColumn& column : made) cells.push_back(shown_cell(column, row));
       if (!declared_.faint_unless.empty()) {
