@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -78,10 +77,6 @@ Results validate(const ValidateInput& input, const ValidateOptions& options,
 
 // Returns whether the metric `predicts` is 1 for a predictor, an intervention and an outcome.
 bool predicts(const Results& results, Index predictor, Index intervention, Index outcome);
-
-// Returns the share of the queries of the texts, or of the cases, that lose keys under a pattern, a
-// mean over the heads; nothing for a normalizer, and of cases if the heads were measured on texts.
-std::optional<double> share_losing_keys(const Results& results, Index intervention, bool of_cases);
 
 std::vector<SummaryLine> summarize_validation(const Results& results);
 

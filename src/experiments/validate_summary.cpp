@@ -22,6 +22,14 @@ using summary::explained;
 using summary::Line;
 using summary::MaybeLine;
 
+// Returns the share of the queries of the texts, or of the cases, that lose keys under a pattern, a
+// mean over the heads; nothing for a normalizer, and of cases if the heads were measured on texts.
+std::optional<double> share_losing_keys(const Results& results, Index intervention, bool of_cases) {
+  if (of_cases && results.coord("text") != nullptr) return std::nullopt;
+  return mean_over_heads(results, metric::queries_losing_keys, measured_heads(results),
+                         {"intervention", intervention});
+}
+
 // Adds "rho 0.43, 95 %: 0.31 to 0.55".
 void add_correlation(Line& line, const MetricCell& rho) {
   line.say("rho ").number(rho);
@@ -229,12 +237,6 @@ bool predicts(const Results& results, Index predictor, Index intervention, Index
       find_cell(results, metric::predicts,
                 {{"predictor", predictor}, {"intervention", intervention}, {kOutcome, outcome}});
   return shown && shown->value == 1;
-}
-
-std::optional<double> share_losing_keys(const Results& results, Index intervention, bool of_cases) {
-  if (of_cases && results.coord("text") != nullptr) return std::nullopt;
-  return mean_over_heads(results, metric::queries_losing_keys, measured_heads(results),
-                         {"intervention", intervention});
 }
 
 std::vector<SummaryLine> summarize_validation(const Results& results) {

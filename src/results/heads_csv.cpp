@@ -86,7 +86,8 @@ HeadsTable heads_table(const Results& results) {
   const LabelledArray rows(table.rows);
   for (const auto& [name, metric] : results.metrics) {
     const bool judged = metric.has_dim(kOutcome) && metric.dim(kOutcome).find(kText).has_value();
-    const LabelledArray column = judged ? metric.sel(kOutcome, kText) : metric;
+    const LabelledArray of_text = judged ? metric.sel(kOutcome, kText) : LabelledArray();
+    const LabelledArray& column = judged ? of_text : metric;
     if (table.rows.size() < table.row_names.size() || !is_column(column, table.rows)) {
       table.left_out.push_back(name);
       continue;

@@ -64,7 +64,8 @@ class TableMaker {
  public:
   TableMaker(const Results& results, const DeclaredTable& declared, std::optional<Index> most)
       : results_(results), declared_(declared), most_(most.value_or(declared.most)) {
-    if (!intervention_dimension(results).empty()) gains_.emplace(results);
+    const bool asked = std::ranges::count(declared.columns, "gain", &DeclaredColumn::star) > 0;
+    if (asked && !intervention_dimension(results).empty()) gains_.emplace(results);
   }
 
   std::vector<Table> all() {
@@ -96,8 +97,7 @@ class TableMaker {
     if (name.empty()) return {Place()};
     std::vector<Place> list;
     if (name == kHeads) {
-      const bool compared = !intervention_dimension(results_).empty();
-      for (const HeadName& head : compared ? changed_heads(results_) : measured_heads(results_)) {
+      for (const HeadName& head : heads()) {
         list.push_back({{{"layer", head.layer_index}, {"head", head.head_index}},
                         {head.text()},
                         {std::ssize(list)}});
@@ -396,7 +396,7 @@ class TableMaker {
   const Results& results_;
   const DeclaredTable& declared_;
   Index most_;
-  std::optional<LossGains> gains_;  // of a comparison
+  std::optional<LossGains> gains_;  // of a comparison, if a column asks for them
   mutable std::vector<HeadName> heads_;
 };
 

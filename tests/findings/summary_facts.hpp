@@ -30,7 +30,7 @@ inline std::vector<std::string> numbers_in(const SummaryLine& line) {
   return list;
 }
 
-// Where a metric of the file has what a fact of this kind says.
+// Finds the part of a metric that holds what a fact of this kind says.
 inline const char* part_of(FactSource::Kind kind) {
   using Kind = FactSource::Kind;
   return kind == Kind::standard_error ? "stderr"

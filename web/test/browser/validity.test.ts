@@ -61,7 +61,7 @@ inBrowser("what predicts the loss", () => {
     const { page } = tab;
     const heading = () => page.textContent(".pictures.wide h2");
     const link = (id: string, name: string) => page.locator(`#${id} tbody a`).getByText(name, { exact: true });
-    // By the keyboard.
+    // The keyboard follows a link, too.
     const scrolled = () => page.$eval("#predictors-text .scroll", (box) => box.scrollTop);
     await link("predictors-text", "horizon").focus();
     const before = await scrolled();
