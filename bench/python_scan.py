@@ -66,7 +66,7 @@ def run(way: str, length: int) -> None:
         def measure(tokens: Any) -> Any:
             row = tokens[0].numpy()
             return headgauge.scan(live, row, lengths=[len(row)], measures="weights", threads=2)[
-                "entropy"
+                "entropy_with_sinks"
             ].values
     else:
         live = model(length, "sdpa" if way == "forward" else "eager")

@@ -61,14 +61,14 @@ def scan():
     metrics = {
         name: metric(coords, of_heads, scale)
         for name, scale in [
-            ("entropy_normalized", 0.25),
+            ("entropy_normalized_with_sinks", 0.25),
             ("sink_weight", 0.25),
-            ("effective_tokens", 3),
-            ("max_weight", 0.2),
+            ("effective_tokens_with_sinks", 3),
+            ("max_weight_with_sinks", 0.2),
         ]
     }
     metrics["separability_sphere"] = metric(coords, [*of_heads, "top_n"], 0.5)
-    metrics["entropy_by_position"] = metric(coords, ["layer", "head", "position"], 0.5, unit="nats")
+    metrics["entropy_with_sinks_by_position"] = metric(coords, ["layer", "head", "position"], 0.5, unit="nats")
     metrics["critical_n_head"] = metric(coords, ["layer", "head"], 4, False, "keys", none=-1)
     metrics["nearest_head"] = metric(coords, ["layer", "head"], 1, False, identifier=True)
     metrics["loss"] = metric(coords, ["outcome", "length"], 2.5, unit="nats")
@@ -129,7 +129,7 @@ def compare():
     coords["outcome"] = ["text", "keys"]
     of_loss = ["normalizer", "outcome", "length"]
     metrics = {
-        "effective_tokens": metric(coords, ["layer", "head", "normalizer", "length"], 3),
+        "effective_tokens_with_sinks": metric(coords, ["layer", "head", "normalizer", "length"], 3),
         "loss": metric(coords, of_loss, 2.5, unit="nats"),
         "loss_change": metric(coords, of_loss, -0.5, unit="nats", change_of="loss"),
         "does_task": metric(coords, ["outcome"], 1, False),
@@ -142,7 +142,7 @@ def compare():
 def diff():
     coords = {"layer": [0], "head": [0, 1], "run": ["old", "new"]}
     change = {
-        "metric": "entropy",
+        "metric": "entropy_with_sinks",
         "labels": {"layer": "0", "head": "1"},
         "cell": [0, 1],
         "before": 1.0,
@@ -161,8 +161,8 @@ def diff():
         "diff",
         coords,
         {
-            "entropy": metric(coords, ["layer", "head", "run"], 1),
-            "entropy_change": metric(coords, ["layer", "head"], 1, change_of="entropy"),
+            "entropy_with_sinks": metric(coords, ["layer", "head", "run"], 1),
+            "entropy_with_sinks_change": metric(coords, ["layer", "head"], 1, change_of="entropy_with_sinks"),
         },
         change_counts={
             "level": 0.05,
@@ -221,7 +221,7 @@ def with_parts(coords, dims, scale):
 
 def validation():
     coords = {
-        "predictor": ["entropy", "flag_dispersed"],
+        "predictor": ["entropy_with_sinks", "flag_dispersed"],
         "intervention": ["uniform"],
         "text": ["a.txt", "b.txt"],
         "outcome": ["text"],
@@ -258,7 +258,7 @@ def schema_1():
             "schema": "headgauge.results/1.3",
             "settings": {"command": "scan"},
             "coords": coords,
-            "metrics": {"entropy": metric(coords, ["layer", "head", "length"], 1, False)},
+            "metrics": {"entropy_with_sinks": metric(coords, ["layer", "head", "length"], 1, False)},
             "summary": [
                 {
                     "text": "1",
@@ -295,7 +295,7 @@ FILES = {
     ),
     "limits/heads.json": limits(
         {
-            "metric": "entropy_normalized",
+            "metric": "entropy_normalized_with_sinks",
             "heads": "0.1,0.*",
             "max_decrease": 0.1,
             "errors": 2,

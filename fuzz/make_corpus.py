@@ -193,10 +193,10 @@ FILES["journal/finished"] = journal([(0, 0, b"scan", b"abc"), (0, 1, b"scan", b"
 FILES["journal/torn"] = FILES["journal/finished"][:-9]
 FILES["monitor/two.jsonl"] = "\n".join(
     [
-        monitor_record(10, metrics={"entropy": [[1.5, 2], [0.5, None]]}, warnings=[]),
+        monitor_record(10, metrics={"entropy_with_sinks": [[1.5, 2], [0.5, None]]}, warnings=[]),
         monitor_record(
             20,
-            metrics={"entropy": [[1.25, 2], [0.25, 1]], "own": [[0, 1], [2, 3]]},
+            metrics={"entropy_with_sinks": [[1.25, 2], [0.25, 1]], "own": [[0, 1], [2, 3]]},
             warnings=["step 10: dispersion began in head 1.0: entropy above 0.95"],
         ),
     ]

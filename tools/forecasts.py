@@ -62,9 +62,9 @@ def heads(folder: str) -> list[Points]:
     results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     coords, metrics = results["coords"], results["metrics"]
     if results["model"].get("causal", True):
-        values = metrics["effective_tokens_by_position"]["values"]
+        values = metrics["effective_tokens_with_sinks_by_position"]["values"]
         return [by_position(coords["position"], head) for layer in values for head in layer]
-    values = metrics["effective_tokens"]["values"]
+    values = metrics["effective_tokens_with_sinks"]["values"]
     places = [(math.log(length), k) for k, length in enumerate(coords["length"])]
     return [[(x, math.log(head[k])) for x, k in places] for layer in values for head in layer]
 

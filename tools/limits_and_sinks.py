@@ -35,16 +35,16 @@ ARM = 512
 SIZE = 20  # keys of the selected set
 # Each figure: its metric, the metric that divides it, and whether a scan beyond the sinks measures it.
 FIGURES = {
-    "separable": ("separability", None, False),
-    "separable beyond sinks": ("separability_beyond_sinks", None, False),
-    "excess": ("separability_excess", None, False),
-    "excess beyond sinks": ("separability_excess_beyond_sinks", None, False),
+    "separable": ("separability_with_sinks", None, False),
+    "separable beyond sinks": ("separability", None, False),
+    "excess": ("separability_excess_with_sinks", None, False),
+    "excess beyond sinks": ("separability_excess", None, False),
     "distance/expected": ("distance", "expected_distance", False),
     "distance/expected beyond sinks": ("distance", "expected_distance", True),
     "closest N": ("closest_n_head", None, False),
     "closest N beyond sinks": ("closest_n_head", None, True),
-    "share of 90 %": ("mass_90", "visible_keys", False),
-    "share of 90 % beyond sinks": ("mass_90_beyond_sinks", "visible_keys", False),
+    "share of 90 %": ("mass_90_with_sinks", "visible_keys", False),
+    "share of 90 % beyond sinks": ("mass_90", "visible_keys", False),
     "sink weight": ("sink_weight", None, False),
     "sinks": ("sink_keys", None, False),
 }

@@ -14,15 +14,15 @@ import sys
 DOCUMENT = pathlib.Path(__file__).resolve().parent.parent / "docs/notes/2026-11-28-validity-small-models.md"
 # Every flag is listed, and of the metrics those that the docs speak of.
 METRICS = (
-    "entropy",
-    "max_weight",
-    "separability",
-    "separability_excess",
+    "entropy_with_sinks",
+    "max_weight_with_sinks",
+    "separability_with_sinks",
+    "separability_excess_with_sinks",
     "tokens_for_error sampler=recent",
     "tokens_for_error sampler=top",
     "horizon",
     "sensitivity",
-    "attention_distance",
+    "attention_distance_with_sinks",
     "top_overlap",
     "layer",
 )

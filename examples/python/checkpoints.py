@@ -23,7 +23,7 @@ import headgauge
 TOKENS, LENGTH, TEXTS = 64, 64, 32
 SHORTEST, LONGEST = 12, 30  # tokens that are said again
 STEPS = (0, 50, 100, 150, 200, 300, 400, 600)
-METRICS = ["weight_previous", "weight_induction", "entropy", "max_logit"]
+METRICS = ["weight_previous_with_sinks", "weight_induction_with_sinks", "entropy_with_sinks", "max_logit"]
 
 
 def texts(count: int, seed: int) -> torch.Tensor:

@@ -29,8 +29,8 @@ from headgauge.results import Results
 
 MEASURES = ("weights", "logits", "separability", "sensitivity")
 KEPT: tuple[MetricName, ...] = (
-    "entropy", "entropy_normalized", "effective_tokens", "max_weight", "sink_weight", "logit_range",
-    "largest_logit", "mean_logit", "log_sum_exp", "separability_excess", "jacobian_spectral",
+    "entropy_with_sinks", "entropy_normalized_with_sinks", "effective_tokens_with_sinks", "max_weight_with_sinks", "sink_weight", "logit_range",
+    "largest_logit", "mean_logit", "log_sum_exp", "separability_excess_with_sinks", "jacobian_spectral",
 )  # fmt: skip
 SCHEMA = "headgauge.monitor/1"
 BEGIN = json.dumps({"schema": SCHEMA})[:-1].encode()  # of the line of every record
@@ -80,9 +80,9 @@ class Drift:
 
 def drifts() -> list[Drift]:
     return [
-        Drift("entropy collapse", "entropy_normalized", lambda now, first: (now < 0.05) & (now < first / 2),
+        Drift("entropy collapse", "entropy_normalized_with_sinks", lambda now, first: (now < 0.05) & (now < first / 2),
               "entropy below 0.05 of its maximum"),
-        Drift("dispersion", "entropy_normalized", lambda now, first: (now > 0.95) & (first < 0.9),
+        Drift("dispersion", "entropy_normalized_with_sinks", lambda now, first: (now > 0.95) & (first < 0.9),
               "entropy above 0.95 of its maximum"),
         Drift("logit growth", "logit_range", lambda now, first: (now > 50) & (now > 2 * first),
               "scores that spread over more than 50"),

@@ -41,7 +41,7 @@ def entropy_and_mass(weights: torch.Tensor) -> Any:
 
 def found_of(results: Any) -> Any:
     """The same (layers, 2, heads) of what was measured."""
-    return np.stack([results[name].values[..., 0] for name in ("entropy", "mass")], axis=1)
+    return np.stack([results[name].values[..., 0] for name in ("entropy_with_sinks", "mass")], axis=1)
 
 
 @contextlib.contextmanager

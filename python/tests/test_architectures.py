@@ -154,7 +154,7 @@ class Images(unittest.TestCase):
             near = headgauge.scan(model, inputs=self.images(), x=x, measures="distance")
             self.assertTrue(np.isfinite(near["distance"].values).any())
         one, other, both = (
-            headgauge.scan(model, inputs=inputs, measures="weights")["entropy"].values
+            headgauge.scan(model, inputs=inputs, measures="weights")["entropy_with_sinks"].values
             for inputs in (self.images(0), self.images(1), [self.images(0), self.images(1)])
         )
         np.testing.assert_allclose(both, (one + other) / 2, atol=1e-9)
@@ -203,10 +203,10 @@ class Images(unittest.TestCase):
 
     def test_arrays_and_lists_are_tensors(self) -> None:
         model, images = self.vit(), self.images()
-        expected = headgauge.scan(model, inputs=images, measures="weights")["entropy"].values
+        expected = headgauge.scan(model, inputs=images, measures="weights")["entropy_with_sinks"].values
         for value in (images["pixel_values"].numpy(), images["pixel_values"].tolist()):
             found = headgauge.scan(model, inputs={"pixel_values": value}, measures="weights")
-            np.testing.assert_array_equal(found["entropy"].values, expected)
+            np.testing.assert_array_equal(found["entropy_with_sinks"].values, expected)
 
 
 @unittest.skipIf(MISSING, MISSING)

@@ -38,10 +38,10 @@ def expected(q, k, **options):
     p, seen = weights_of(q, k, **options)
     entropy = -np.where(p > 0, p * np.log(np.where(p > 0, p, 1)), 0).sum(axis=1)
     return {
-        "entropy": entropy.mean(),
-        "effective_tokens": np.exp(entropy).mean(),
-        "participation_ratio": (1 / (p**2).sum(axis=1)).mean(),
-        "max_weight": p.max(axis=1).mean(),
+        "entropy_with_sinks": entropy.mean(),
+        "effective_tokens_with_sinks": np.exp(entropy).mean(),
+        "participation_ratio_with_sinks": (1 / (p**2).sum(axis=1)).mean(),
+        "max_weight_with_sinks": p.max(axis=1).mean(),
         "mass": 1.0,
         "visible_keys": seen.sum(axis=1).mean(),
     }
@@ -103,7 +103,7 @@ class OracleTest(unittest.TestCase):
             given = {"causal": causal, "lengths": [half], "measures": "weights"}
             whole = headgauge.analyze(q, k, position_bias=bias, **given)
             short = headgauge.analyze(q[:half], k[:half], position_bias=middle, **given)
-            np.testing.assert_array_equal(whole["entropy"].values, short["entropy"].values)
+            np.testing.assert_array_equal(whole["entropy_with_sinks"].values, short["entropy_with_sinks"].values)
         with self.assertRaisesRegex(errors.BadInputError, "position_bias: expected shape"):
             headgauge.analyze(q, k, position_bias=bias[1:])
 
@@ -123,17 +123,17 @@ class OracleTest(unittest.TestCase):
             self.assert_metrics(
                 results, head, {name: np.mean([row[name] for row in rows]) for name in rows[0]}
             )
-        self.assertEqual(results["entropy"].rows[0, 0, 0], 3 * LENGTH)
+        self.assertEqual(results["entropy_with_sinks"].rows[0, 0, 0], 3 * LENGTH)
 
     def test_a_shorter_length_covers_the_first_rows(self):
         q, k = draw(LENGTH, WIDTH), draw(LENGTH, WIDTH, seed=1)
         results = headgauge.analyze(q, k, lengths=[16, LENGTH], measures="weights")
         short = expected(q[:16], k[:16])
-        self.assertAlmostEqual(results["entropy"].values[0, 0, 0], short["entropy"], places=5)
+        self.assertAlmostEqual(results["entropy_with_sinks"].values[0, 0, 0], short["entropy_with_sinks"], places=5)
         # Where queries see what is behind them, a shorter length is another pass.
         full = headgauge.analyze(q, k, causal=False, lengths=[16, LENGTH], measures="weights")
         short = expected(q[:16], k[:16], causal=False)
-        self.assertAlmostEqual(full["entropy"].values[0, 0, 0], short["entropy"], places=5)
+        self.assertAlmostEqual(full["entropy_with_sinks"].values[0, 0, 0], short["entropy_with_sinks"], places=5)
 
     def test_distances_are_between_the_rows_of_x(self):
         q, k, x = draw(LENGTH, WIDTH), draw(LENGTH, WIDTH, seed=1), draw(LENGTH, 5, seed=2)
@@ -166,26 +166,26 @@ class Lent:
 class TakenTest(unittest.TestCase):
     def setUp(self):
         self.q, self.k = draw(2, LENGTH, WIDTH), draw(2, LENGTH, WIDTH, seed=1)
-        self.values = measure(self.q, self.k)["entropy"].values
+        self.values = measure(self.q, self.k)["entropy_with_sinks"].values
 
     def assert_same(self, q, k, **options):
-        np.testing.assert_array_equal(measure(q, k, **options)["entropy"].values, self.values)
+        np.testing.assert_array_equal(measure(q, k, **options)["entropy_with_sinks"].values, self.values)
 
     def test_two_three_and_four_dimensions(self):
         self.assert_same(self.q[None], self.k[None])
-        one = measure(self.q[0], self.k[0])["entropy"].values
+        one = measure(self.q[0], self.k[0])["entropy_with_sinks"].values
         np.testing.assert_array_equal(one, self.values[:, :1])
 
     def test_other_types_of_numbers(self):
         self.assert_same(self.q.astype(np.float64), self.k.astype(">f4"))
         self.assert_same(self.q.tolist(), self.k.tolist())
         q, k = self.q.astype(np.float16), self.k.astype(np.float16)
-        half = measure(q, k)["entropy"].values
-        full = measure(q.astype(np.float32), k.astype(np.float32))["entropy"].values
+        half = measure(q, k)["entropy_with_sinks"].values
+        full = measure(q.astype(np.float32), k.astype(np.float32))["entropy_with_sinks"].values
         np.testing.assert_array_equal(half, full)
         whole = np.round(4 * self.q).astype(np.int8)
-        as_floats = measure(whole.astype(np.float32), self.k)["entropy"].values
-        np.testing.assert_array_equal(measure(whole, self.k)["entropy"].values, as_floats)
+        as_floats = measure(whole.astype(np.float32), self.k)["entropy_with_sinks"].values
+        np.testing.assert_array_equal(measure(whole, self.k)["entropy_with_sinks"].values, as_floats)
 
     def test_memory_of_any_order(self):
         turned = np.ascontiguousarray(self.q.transpose(2, 1, 0)).transpose(2, 1, 0)
@@ -312,8 +312,8 @@ class FirstTokens(unittest.TestCase):
             )
             self.assertGreater(float(np.mean(found["sink_weight"].values)), 0.4)
             flagged.append({f["head"] for f in found.flags if f["name"] == "saturated"})
-            with_sink.append(float(np.mean(found["separability_excess"].values)))
-            beyond.append(float(np.mean(found["separability_excess_beyond_sinks"].values)))
+            with_sink.append(float(np.mean(found["separability_excess_with_sinks"].values)))
+            beyond.append(float(np.mean(found["separability_excess"].values)))
         self.assertGreater(max(with_sink) - min(with_sink), 0.1, "the token decided this")
         self.assertLess(max(beyond) - min(beyond), 1e-6)
         self.assertGreater(len(flagged[0]), 4)

@@ -33,7 +33,7 @@ class Configs(unittest.TestCase):
             folder, attn_implementation="sdpa", dtype=torch.float32
         ).eval()
         live = headgauge.scan(model, case.token_ids(), **options)
-        for metric in ("loss", "entropy"):
+        for metric in ("loss", "entropy_with_sinks"):
             np.testing.assert_allclose(path[metric].values, live[metric].values, atol=2e-5)
 
     def refuse(self, case, folder):

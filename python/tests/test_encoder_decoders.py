@@ -47,7 +47,7 @@ class EncoderDecoders(unittest.TestCase):
     def assert_entropy(self, found: Any, weights: Any, place: int = 0) -> None:
         given = torch.stack([w[0] for w in weights]).double()
         expected = -(given * given.clamp_min(1e-300).log()).sum(-1).mean(-1).numpy()
-        np.testing.assert_allclose(found["entropy"].values[..., place], expected, atol=1e-5)
+        np.testing.assert_allclose(found["entropy_with_sinks"].values[..., place], expected, atol=1e-5)
 
     def test_outputs_are_unchanged_and_weights_are_those_of_eager_attention(self) -> None:
         tokens, source = ids(), ids(50)[::-1].copy()
@@ -80,7 +80,7 @@ class EncoderDecoders(unittest.TestCase):
                 self.assert_entropy(cross, [w[:, :, :32] for w in expected.cross_attentions])
                 keys = expected.cross_attentions[0].shape[-1]
                 self.assertEqual(set(cross["visible_keys"].values.ravel()), {keys})
-                self.assertTrue(np.isnan(cross["attention_distance"].values).all())
+                self.assertTrue(np.isnan(cross["attention_distance_with_sinks"].values).all())
                 self.assertEqual(cross["loss"].values[0, -1], found["loss"].values[0, 0])
                 self.assertEqual(cross.document["model"]["attention"], "cross")
                 if kind == "whisper":

@@ -47,11 +47,11 @@ class SmolLm2(unittest.TestCase):
         entropy = -(weights * np.log(np.where(weights > 0, weights, 1))).sum(-1).mean(-1)
         distance = np.arange(TOKENS)[:, None] - np.arange(TOKENS)[None, :]
         expected = {
-            "entropy": entropy,
-            "max_weight": weights.max(-1).mean(-1),
+            "entropy_with_sinks": entropy,
+            "max_weight_with_sinks": weights.max(-1).mean(-1),
             "first_weight": weights[..., 0].mean(-1),
-            "attention_distance": (weights * distance).sum(-1).mean(-1),
-            "weight_previous": np.diagonal(weights, -1, 2, 3).mean(-1),
+            "attention_distance_with_sinks": (weights * distance).sum(-1).mean(-1),
+            "weight_previous_with_sinks": np.diagonal(weights, -1, 2, 3).mean(-1),
         }
         for name, value in expected.items():
             found = np.asarray(results[name]).squeeze()

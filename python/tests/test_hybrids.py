@@ -105,7 +105,7 @@ class Hybrids(unittest.TestCase):
         self.assertEqual(results.coords["layer"], ATTEND)
         self.assertEqual(results.document["model"]["layers"], LAYERS)
         self.assertIn(NOTICE, results.notices)
-        np.testing.assert_allclose(results["entropy"].values[..., 0], self.entropy_of_eager(), atol=1e-5)
+        np.testing.assert_allclose(results["entropy_with_sinks"].values[..., 0], self.entropy_of_eager(), atol=1e-5)
         self.assertEqual({flag["layer"] for flag in results.flags} - set(ATTEND), set())
         results.save(self.folder)
         rows = (self.folder / "heads.csv").read_text("utf-8").splitlines()[1:]
@@ -127,7 +127,7 @@ class Hybrids(unittest.TestCase):
         chosen = headgauge.scan(self.model, TEXTS[0], heads="6.1", **WEIGHTS)
         self.assertEqual(chosen.coords["layer"], [6])
         whole = headgauge.scan(self.model, TEXTS[0], **WEIGHTS)
-        self.assertEqual(chosen["entropy"].values[0, 0, 0], whole["entropy"].values[1, 1, 0])
+        self.assertEqual(chosen["entropy_with_sinks"].values[0, 0, 0], whole["entropy_with_sinks"].values[1, 1, 0])
         self.assertEqual(headgauge.scan(self.model, TEXTS[0], layers="3-7", **WEIGHTS).coords["layer"], [6])
         for option in ({"heads": "0.1"}, {"heads": "7.*"}, {"layers": "3-5"}):
             with self.assertRaisesRegex(errors.UsageError, r"layers with attention \(2, 6\)"):
@@ -140,7 +140,7 @@ class Hybrids(unittest.TestCase):
             )
             with self.subTest(each=each):
                 self.assertEqual(compared.coords["layer"], ATTEND)
-                for name in ("output_change", "entropy", *(["loss_change"] if each else [])):
+                for name in ("output_change", "entropy_with_sinks", *(["loss_change"] if each else [])):
                     self.assertTrue(np.isfinite(compared[name].values[:, :, 1:]).all(), name)
         converged = headgauge.converge(self.model, TEXTS[0], lengths=[LENGTH])
         self.assertEqual(converged.coords["layer"], ATTEND)
@@ -206,7 +206,7 @@ class Hybrids(unittest.TestCase):
         self.assertEqual(dumped.coords["layer"], ATTEND)
         self.assertIn(NOTICE, dumped.notices)
         measured = headgauge.scan(self.model, TEXTS[0], **WEIGHTS)
-        np.testing.assert_array_equal(dumped["entropy"].values, measured["entropy"].values)
+        np.testing.assert_array_equal(dumped["entropy_with_sinks"].values, measured["entropy_with_sinks"].values)
 
     def test_a_monitor_keeps_the_numbers(self) -> None:
         model = jamba()
@@ -216,9 +216,9 @@ class Hybrids(unittest.TestCase):
             model(torch.tensor(TEXTS[:1]), use_cache=False).logits.sum().backward()
             record = monitor.step()
         assert record is not None
-        known = [k for k, row in enumerate(record["metrics"]["entropy"]) if row[0] is not None]
-        self.assertEqual((known, len(record["metrics"]["entropy"])), (ATTEND, LAYERS))
-        entropy = headgauge.Results.load(path)["entropy"].values
+        known = [k for k, row in enumerate(record["metrics"]["entropy_with_sinks"]) if row[0] is not None]
+        self.assertEqual((known, len(record["metrics"]["entropy_with_sinks"])), (ATTEND, LAYERS))
+        entropy = headgauge.Results.load(path)["entropy_with_sinks"].values
         self.assertEqual(np.flatnonzero(np.isfinite(entropy).all((1, 2))).tolist(), ATTEND)
 
 

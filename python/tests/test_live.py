@@ -92,7 +92,7 @@ def output(model: Any, tokens: Any) -> Any:
     return out.logits if hasattr(out, "logits") else out.last_hidden_state
 
 
-def measured(model: Any, tokens: Any = None, name: str = "entropy", **options: Any) -> Any:
+def measured(model: Any, tokens: Any = None, name: str = "entropy_with_sinks", **options: Any) -> Any:
     """The values of a metric, of a text as long as LENGTH."""
     given = {"lengths": [LENGTH], "measures": "weights", **options}
     return headgauge.scan(model, ids() if tokens is None else tokens, **given)[name].values
@@ -224,7 +224,7 @@ class Dumps(unittest.TestCase):
             self.assertEqual([file.name for file in Path(folder).iterdir()], [path.name])
             of_dump = headgauge.scan(path, lengths=[LENGTH], measures=["weights", "distance"])
         live = headgauge.scan(model, tokens, lengths=[LENGTH], measures=["weights", "distance"])
-        for name in ("entropy", "mass", "max_weight", "distance"):
+        for name in ("entropy_with_sinks", "mass", "max_weight_with_sinks", "distance"):
             np.testing.assert_allclose(of_dump[name].values, live[name].values, atol=1e-6, err_msg=name)
 
     def test_what_a_dump_cannot_say_is_refused(self) -> None:
@@ -249,7 +249,7 @@ class Documents(unittest.TestCase):
         of_vectors = [
             (one, "distance", {"measures": "distance", "x": x}) for x in ("embedding", "value", "hidden")
         ]
-        for model, name, options in ((make("llama"), "entropy", {}), *of_vectors):
+        for model, name, options in ((make("llama"), "entropy_with_sinks", {}), *of_vectors):
             with self.subTest(**options):
                 each = [measured(model, text, name, **options) for text in texts]
                 both = measured(model, texts, name, **options)
@@ -299,8 +299,8 @@ class Documents(unittest.TestCase):
         for lengths in (96, "32,96", np.array([96]), (96,), range(32, 97, 64)):
             same = headgauge.scan(model, tokens=batch, lengths=lengths, measures="weights")
             self.assertEqual((list(same.coords["length"]), same.notices[0]), ([32], at_shortest))
-            np.testing.assert_array_equal(same["entropy"].values, found["entropy"].values)
-        np.testing.assert_allclose(found["entropy"].values[..., 0], expected, atol=1e-6)
+            np.testing.assert_array_equal(same["entropy_with_sinks"].values, found["entropy_with_sinks"].values)
+        np.testing.assert_allclose(found["entropy_with_sinks"].values[..., 0], expected, atol=1e-6)
         ids_alone = {k: batch[k] for k in ("input_ids", "position_ids")}
         for given, of, says in (
             (model, {**batch, "cu_seq_lens_k": ends[:2]}, "cu_seq_lens_k: expected none, found one that may"),
@@ -348,7 +348,7 @@ class Documents(unittest.TestCase):
                 padded["attention_mask"] = (padded["input_ids"] > 0).double()  # 0 and 1 of any kind
                 for batch in ({"input_ids": torch.tensor(tokens)[None], **given}, padded):
                     np.testing.assert_allclose(measured(model, batch)[..., 0], expected, atol=1e-6)
-                    both = headgauge.compare(model, batch, normalizer=["ssmax"], **options)["entropy"]
+                    both = headgauge.compare(model, batch, normalizer=["ssmax"], **options)["entropy_with_sinks"]
                     own = both.values.take(0, axis=both.dims.index("normalizer"))
                     np.testing.assert_allclose(own[..., 0], expected, atol=1e-6)
                     with self.assertRaisesRegex(errors.BadInputError, f"^{next(iter(given))}: expected none"):

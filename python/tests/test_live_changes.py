@@ -19,7 +19,7 @@ if not MISSING:
     import transformers
 
 DEMO = ROOT / "demo/model"
-EXACT = ("entropy", "loss", "loss_change", "divergence", "output_change")
+EXACT = ("entropy_with_sinks", "loss", "loss_change", "divergence", "output_change")
 OPTIONS: dict[str, Any] = {"lengths": [48], "measures": ["weights", "model"], "threads": 1}
 
 

@@ -45,7 +45,7 @@ class MemoryTest(unittest.TestCase):
                 headgauge.analyze(copied, k, top_n=[0])
 
         for call, times in (
-            (lambda: headgauge.analyze(q, k, **options)["entropy"].values, 200),
+            (lambda: headgauge.analyze(q, k, **options)["entropy_with_sinks"].values, 200),
             (lambda: headgauge.analyze(copied, k, **options), 100),
             (refused, 100),
         ):

@@ -120,7 +120,7 @@ class Training(unittest.TestCase):
         )
         ids = batch(3)[0].numpy()
         expected = headgauge.scan(model, ids, lengths=[64], queries=16, measures=["weights"])
-        for name in ("entropy", "max_weight", "logit_range"):
+        for name in ("entropy_with_sinks", "max_weight_with_sinks", "logit_range"):
             np.testing.assert_allclose(lines[0]["metrics"][name], expected[name].values[..., 0], atol=1e-6)
         self.assertTrue(0 < monitor.share < 1)
 
@@ -148,19 +148,19 @@ class Training(unittest.TestCase):
         model = make()
 
         def record(step: int = 1, **more: Any) -> bytes:
-            metrics = {"entropy_normalized": [[0.97] * 4] * 2, "max_weight": [[0.5, None, 0.5, 0.5]] * 2}
+            metrics = {"entropy_normalized_with_sinks": [[0.97] * 4] * 2, "max_weight_with_sinks": [[0.5, None, 0.5, 0.5]] * 2}
             head = {"schema": "headgauge.monitor/1", "model": "", "family": "gpt2"}
             return json.dumps({**head, "step": step, "metrics": metrics, **more}).encode() + b"\n"
 
         def of(*shape: int) -> dict[str, Any]:
-            return {"entropy_normalized": np.full(shape, 0.97).tolist()}
+            return {"entropy_normalized_with_sinks": np.full(shape, 0.97).tolist()}
 
         own = record()
         begun = own[:-20]  # a training was killed
         damaged = [
             b"\0" * 9 + b"\n", own[:60] + b"\n", b"[" * 10**5 + b"\n", record(step="one"), record(step=1e999),
-            record(metrics=None), record(metrics=[1]), record(metrics={"entropy_normalized": [[0.5], [0.5, 1]]}),
-            record(metrics={"entropy_normalized": [[10**400] * 4] * 2}), record(metrics={"entropy_normalized": "none"}),
+            record(metrics=None), record(metrics=[1]), record(metrics={"entropy_normalized_with_sinks": [[0.5], [0.5, 1]]}),
+            record(metrics={"entropy_normalized_with_sinks": [[10**400] * 4] * 2}), record(metrics={"entropy_normalized_with_sinks": "none"}),
             b'{"schema": "headgauge.monitor/1"}\n',
         ]  # fmt: skip
         goes_on: list[tuple[bytes, bytes]] = [(text, text) for text in (
@@ -176,7 +176,7 @@ class Training(unittest.TestCase):
             *damaged, record(family="llama"), record(metrics=of(3, 4)), record(metrics=of(2, 8)), record(metrics=of(8)),
             own + record(metrics=of(5, 8)), record(schema="headgauge.monitor/2"), None,
         ]  # fmt: skip
-        measured = {"entropy_normalized": np.full((2, 4), 0.98)}
+        measured = {"entropy_normalized_with_sinks": np.full((2, 4), 0.98)}
         patch = mock.patch.object(headgauge.Monitor, "_of_text", lambda *_: (measured, set()))
         patch.start()
         self.addCleanup(patch.stop)
@@ -249,7 +249,7 @@ class Training(unittest.TestCase):
             model(batch(1)[:, :40], position_ids=place[:, :40] + 9)
             moved = monitor.step()
         expected = [
-            headgauge.scan(model, given, lengths=[40], queries=999, measures=["weights"])["entropy"].values
+            headgauge.scan(model, given, lengths=[40], queries=999, measures=["weights"])["entropy_with_sinks"].values
             for given in (
                 batch(1)[0, :40],
                 {"input_ids": batch(1)[:1, :40], "position_ids": place[:1, :40] + 9},
@@ -257,8 +257,8 @@ class Training(unittest.TestCase):
         ]
         assert packed is not None and moved is not None
         self.assertEqual((packed["tokens"], said), (40, []))
-        np.testing.assert_array_equal(packed["metrics"]["entropy"], expected[0][..., 0])
-        np.testing.assert_array_equal(moved["metrics"]["entropy"], expected[1][..., 0])
+        np.testing.assert_array_equal(packed["metrics"]["entropy_with_sinks"], expected[0][..., 0])
+        np.testing.assert_array_equal(moved["metrics"]["entropy_with_sinks"], expected[1][..., 0])
         self.assertNotEqual(packed["metrics"], moved["metrics"])
 
     def test_what_cannot_be_measured_is_counted_and_said_once_with_its_reason(self) -> None:
@@ -384,10 +384,10 @@ class Training(unittest.TestCase):
         assert record is not None
         self.assertEqual(scanned.settings["normalizer"], "entmax")
         # compare() has the model run under the rule, too.
-        entropy = changed["entropy"]
+        entropy = changed["entropy_with_sinks"]
         expected = entropy.values.take(1, axis=entropy.dims.index("normalizer"))
-        np.testing.assert_allclose(scanned["entropy"].values, expected, rtol=1e-5)
-        np.testing.assert_allclose(record["metrics"]["entropy"], expected[..., 0], rtol=1e-5)
+        np.testing.assert_allclose(scanned["entropy_with_sinks"].values, expected, rtol=1e-5)
+        np.testing.assert_allclose(record["metrics"]["entropy_with_sinks"], expected[..., 0], rtol=1e-5)
 
     def test_arguments_that_make_no_sense(self) -> None:
         for options in ({"every": 0}, {"queries": 0}):
@@ -601,8 +601,8 @@ def of_two(rank: int, folder: str, kind: str) -> None:
     own = headgauge.scan(
         gathered(both, kind), batch(10 * rank + 2)[0].numpy(), lengths=[64], queries=16, measures=groups
     )
-    np.save(f"{folder}/own{rank}.npy", own["entropy"].values[..., 0])
-    np.save(f"{folder}/mean{rank}.npy", np.array(monitor.records[0]["metrics"]["entropy"]))
+    np.save(f"{folder}/own{rank}.npy", own["entropy_with_sinks"].values[..., 0])
+    np.save(f"{folder}/mean{rank}.npy", np.array(monitor.records[0]["metrics"]["entropy_with_sinks"]))
     torch.distributed.destroy_process_group()
 
 
@@ -623,10 +623,10 @@ def of_one_that_cannot(rank: int, folder: str) -> None:
         both(input_ids=ids)
         monitor.step()
     own = headgauge.scan(make(), batch(1)[0], lengths=[64], queries=16, measures=["weights"])[
-        "entropy"
+        "entropy_with_sinks"
     ].values
     if rank == 0:
-        np.testing.assert_array_equal(monitor.records[0]["metrics"]["entropy"], own[..., 0])
+        np.testing.assert_array_equal(monitor.records[0]["metrics"]["entropy_with_sinks"], own[..., 0])
     Path(f"{folder}/said{rank}.json").write_text(json.dumps([monitor.skipped, len(monitor.records), said]))
     torch.distributed.destroy_process_group()
 

@@ -64,8 +64,8 @@ def quick(function: Any = headgauge.scan, **options: Any) -> headgauge.Results:
 class Own(unittest.TestCase):
     def test_a_measure_is_averaged_as_others_are(self) -> None:
         found = quick(measures=["weights", Entropy()], out=None)
-        np.testing.assert_allclose(found["own_entropy"].values, found["entropy"].values, rtol=1e-5)
-        np.testing.assert_allclose(found["own_entropy"].stderr, found["entropy"].stderr, rtol=1e-4)
+        np.testing.assert_allclose(found["own_entropy"].values, found["entropy_with_sinks"].values, rtol=1e-5)
+        np.testing.assert_allclose(found["own_entropy"].stderr, found["entropy_with_sinks"].stderr, rtol=1e-4)
         self.assertEqual(found["own_entropy"].unit, "nats")
         rows = found["own_first"].rows
         assert rows is not None
@@ -74,7 +74,7 @@ class Own(unittest.TestCase):
     def test_a_normalizer_in_scan_and_compare(self) -> None:
         own = quick(measures=["weights", "sensitivity"], normalizer=Softmax())
         known = quick(measures=["weights", "sensitivity"])
-        np.testing.assert_allclose(own["entropy"].values, known["entropy"].values, rtol=1e-6)
+        np.testing.assert_allclose(own["entropy_with_sinks"].values, known["entropy_with_sinks"].values, rtol=1e-6)
         self.assertEqual(own.settings["normalizer"], "own-softmax")
         np.testing.assert_allclose(
             own["jacobian_frobenius"].values, known["jacobian_frobenius"].values, rtol=1e-5
@@ -97,7 +97,7 @@ class Own(unittest.TestCase):
         ):
             Softmax.calls.clear()
             found = quick(function, measures=["weights"], **given)
-            self.assertEqual(found["entropy"].dims[:2], ("layer", "head"))
+            self.assertEqual(found["entropy_with_sinks"].dims[:2], ("layer", "head"))
             self.assertGreaterEqual(sum(Softmax.calls), heads * 64)
             self.assertEqual(max(Softmax.calls), 64)
             self.assertLess(len(Softmax.calls), sum(Softmax.calls) / 15, "blocks of 64, or of 16 for sinks")
@@ -111,7 +111,7 @@ class Own(unittest.TestCase):
             quick(measures=["weights"], normalizer=Bad())
         pattern = {"pattern": "window:size=8", "measures": ["weights", "counterfactual"]}
         own, known = quick(normalizer=Softmax(), **pattern), quick(**pattern)
-        for name in ("entropy", "kept_mass"):
+        for name in ("entropy_with_sinks", "kept_mass"):
             np.testing.assert_allclose(own[name].values, known[name].values, rtol=1e-5)
 
     def test_a_pattern_in_scan_and_compare(self) -> None:
@@ -121,7 +121,7 @@ class Own(unittest.TestCase):
                 function, measures=measures, pattern=Window() if function is headgauge.scan else [Window()]
             )
             known = quick(function, measures=measures, pattern="window:size=8")
-            for name in ("entropy", "kept_mass"):
+            for name in ("entropy_with_sinks", "kept_mass"):
                 np.testing.assert_array_equal(own[name].values, known[name].values)
 
     def test_use(self) -> None:

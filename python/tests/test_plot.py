@@ -27,45 +27,45 @@ class PlotTest(ResultsTest):
 
         plot = self.results.plot
         for made in (
-            plot.map("entropy"),
-            plot.map("entropy", length=32),
-            plot.curve("entropy"),
-            plot.curve("entropy", [(0, 1), (2, 3)]),
+            plot.map("entropy_with_sinks"),
+            plot.map("entropy_with_sinks", length=32),
+            plot.curve("entropy_with_sinks"),
+            plot.curve("entropy_with_sinks", [(0, 1), (2, 3)]),
         ):
             self.assertIsInstance(made, Axes)
             made.figure.canvas.draw()
         _, (left, right) = self.pyplot.subplots(1, 2)
-        self.assertIs(plot.curve("entropy", ax=left), left)
-        self.assertIs(plot.map("entropy", ax=right), right)
+        self.assertIs(plot.curve("entropy_with_sinks", ax=left), left)
+        self.assertIs(plot.map("entropy_with_sinks", ax=right), right)
 
     def test_figures_show_the_numbers(self):
-        entropy, plot = self.results["entropy"], self.results.plot
-        image = plot.map("entropy", length=32).images[0].get_array()
+        entropy, plot = self.results["entropy_with_sinks"], self.results.plot
+        image = plot.map("entropy_with_sinks", length=32).images[0].get_array()
         np.testing.assert_array_equal(image, entropy.values[..., 0])
-        longest = plot.map("entropy")
+        longest = plot.map("entropy_with_sinks")
         self.assertEqual(longest.get_title(), "entropy at length 64")
         np.testing.assert_array_equal(longest.images[0].get_array(), entropy.values[..., 1])
-        (line,) = plot.curve("entropy", [(2, 3)]).lines
+        (line,) = plot.curve("entropy_with_sinks", [(2, 3)]).lines
         np.testing.assert_array_equal(line.get_xdata(), [32, 64])
         np.testing.assert_array_equal(line.get_ydata(), entropy.values[2, 3])
-        (mean,) = plot.curve("entropy").lines
+        (mean,) = plot.curve("entropy_with_sinks").lines
         np.testing.assert_allclose(mean.get_ydata(), entropy.values.reshape(36, 2).mean(axis=0))
 
     def test_a_curve_of_a_training_is_over_its_steps(self):
         draw = np.random.default_rng(1)
         values = {step: draw.random((2, 4)) for step in (100, 200, 300)}
         lines = [
-            json.dumps({"schema": "headgauge.monitor/1", "step": k, "metrics": {"entropy": v.tolist()}})
+            json.dumps({"schema": "headgauge.monitor/1", "step": k, "metrics": {"entropy_with_sinks": v.tolist()}})
             for k, v in values.items()
         ]
         path = self.folder / "monitor.jsonl"
         path.write_text("\n".join(lines) + "\n")
         plot = headgauge.Results.load(path).plot
-        drawn = plot.curve("entropy", [(1, 3)])
+        drawn = plot.curve("entropy_with_sinks", [(1, 3)])
         np.testing.assert_array_equal(drawn.lines[0].get_xdata(), [*values])
         np.testing.assert_array_equal(drawn.lines[0].get_ydata(), [v[1, 3] for v in values.values()])
         self.assertEqual((drawn.get_xlabel(), drawn.get_xscale()), ("step", "linear"))
-        (mean,) = plot.curve("entropy").lines
+        (mean,) = plot.curve("entropy_with_sinks").lines
         np.testing.assert_allclose(mean.get_ydata(), [v.mean() for v in values.values()])
 
     def test_every_metric_is_drawn(self):
@@ -97,25 +97,25 @@ class PlotTest(ResultsTest):
         by_length = plot.map(name, head=1)
         np.testing.assert_array_equal(by_length.images[0].get_array(), metric.values[:, 1, :, -1])
         self.assertEqual((by_length.get_ylabel(), by_length.get_xlabel()), ("layer", "length"))
-        by_name = compared.plot.map("entropy", normalizer="ssmax")
-        np.testing.assert_array_equal(by_name.images[0].get_array(), compared["entropy"].values[:, :, 1, 0])
+        by_name = compared.plot.map("entropy_with_sinks", normalizer="ssmax")
+        np.testing.assert_array_equal(by_name.images[0].get_array(), compared["entropy_with_sinks"].values[:, :, 1, 0])
         (line,) = plot.curve(name, [(2, 3)], top_n=5).lines
         np.testing.assert_array_equal(line.get_ydata(), metric.values[2, 3, :, place])
 
     def test_long_lengths_are_written_out(self):
         results = self.crafted(lambda document: document["coords"].update(length=[32, 1048576]))
-        self.assertEqual(results.plot.map("entropy").get_title(), "entropy at length 1048576")
+        self.assertEqual(results.plot.map("entropy_with_sinks").get_title(), "entropy at length 1048576")
         self.assertIn("at length 1048576", results._repr_html_())
 
     def test_a_length_without_values_is_a_gap(self):
         def emptied(document):
-            for layer in document["metrics"]["entropy"]["values"]:
+            for layer in document["metrics"]["entropy_with_sinks"]["values"]:
                 for head in layer:
                     head[0] = None
 
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            (line,) = self.crafted(emptied).plot.curve("entropy").lines
+            (line,) = self.crafted(emptied).plot.curve("entropy_with_sinks").lines
         self.assertEqual(np.isnan(line.get_ydata()).tolist(), [True, False])
 
     def test_what_cannot_be_drawn_is_refused(self):
@@ -123,9 +123,9 @@ class PlotTest(ResultsTest):
         for says, draw in (
             ("loss: expected a metric of layer, head and length or step, found", lambda: plot.curve("loss")),
             ("top_n: expected one of 1, .*found 19", lambda: plot.map("distance", top_n=19)),
-            ("entropy: expected labels of layer, head, length", lambda: plot.map("entropy", top_n=20)),
-            ("length: expected one of 32, 64, found 33", lambda: plot.map("entropy", length=33)),
-            ("head: expected one of", lambda: plot.curve("entropy", [(0, 99)])),
+            ("entropy: expected labels of layer, head, length", lambda: plot.map("entropy_with_sinks", top_n=20)),
+            ("length: expected one of 32, 64, found 33", lambda: plot.map("entropy_with_sinks", length=33)),
+            ("head: expected one of", lambda: plot.curve("entropy_with_sinks", [(0, 99)])),
         ):
             with self.assertRaisesRegex(errors.UsageError, f"^{says}"):
                 draw()

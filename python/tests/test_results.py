@@ -78,8 +78,8 @@ class MetricsTest(ResultsTest):
     def test_metrics_are_a_mapping(self):
         metrics = self.results.metrics
         self.assertEqual(len(metrics), len(list(metrics)))
-        self.assertIn("entropy", metrics)
-        self.assertIn("entropy", self.results)
+        self.assertIn("entropy_with_sinks", metrics)
+        self.assertIn("entropy_with_sinks", self.results)
         self.assertEqual(list(self.results), list(metrics))
         self.assertIsNone(metrics.get("nonesuch"))
         for name in ("entropi", "zzzzzz", 3):
@@ -105,29 +105,29 @@ class MetricsTest(ResultsTest):
         of_text = change.sel(outcome="text")
         self.assertEqual(of_text.dims, ("normalizer", "length"))
         np.testing.assert_array_equal(of_text.values, change.values[:, 0])
-        self.assertIsNone(self.results["entropy"].sel(length=64).low)
+        self.assertIsNone(self.results["entropy_with_sinks"].sel(length=64).low)
         with self.assertRaisesRegex(errors.UsageError, "outcome: expected one of text, found keys"):
             change.sel(outcome="keys")
         with self.assertRaisesRegex(errors.UsageError, "found one of top_n"):
             change.sel(top_n=1)
 
     def test_a_metric_says_what_it_is(self):
-        metric = self.results["entropy"]
+        metric = self.results["entropy_with_sinks"]
         self.assertEqual(
-            (metric.name, metric.dims, metric.unit), ("entropy", ("layer", "head", "length"), "nats")
+            (metric.name, metric.dims, metric.unit), ("entropy_with_sinks", ("layer", "head", "length"), "nats")
         )
         self.assertEqual(metric.values.shape, tuple(len(self.results.coords[dim]) for dim in metric.dims))
-        self.assertEqual(metric.title, "entropy")
+        self.assertEqual(metric.title, "entropy_with_sinks")
         self.assertIn("spread", metric.meaning)
         self.assertEqual(metric.rows.dtype, np.int64)
         self.assertEqual(metric.rows[0, 0].tolist(), [32, 64])
         self.assertIsNone(metric.none)
         self.assertEqual(self.results["critical_n"].none, -1)
         # Metrics are told apart as objects; arrays could not be compared.
-        self.assertEqual(len({metric, self.results["entropy"]}), 2)
+        self.assertEqual(len({metric, self.results["entropy_with_sinks"]}), 2)
 
     def test_a_metric_is_an_array(self):
-        metric = self.results["entropy"]
+        metric = self.results["entropy_with_sinks"]
         self.assertTrue(np.shares_memory(np.asarray(metric), metric.values))
         np.testing.assert_array_equal(np.asarray(metric), metric.values)
         self.assertEqual(np.asarray(metric, dtype=np.float32).dtype, np.float32)
@@ -142,7 +142,7 @@ class MetricsTest(ResultsTest):
 
     def test_views_are_read_only_and_keep_the_results_alive(self):
         results = scan()
-        metric = results["entropy"]
+        metric = results["entropy_with_sinks"]
         expected = metric.values.copy()
         values, rows = metric.values, metric.rows
         with self.assertRaises(ValueError):
@@ -154,8 +154,8 @@ class MetricsTest(ResultsTest):
         self.assertEqual(rows[0, 0].tolist(), [32, 64])
 
     def test_the_document_has_the_same_numbers(self):
-        metric = self.results.document["metrics"]["entropy"]
-        np.testing.assert_array_equal(np.array(metric["values"], float), self.results["entropy"].values)
+        metric = self.results.document["metrics"]["entropy_with_sinks"]
+        np.testing.assert_array_equal(np.array(metric["values"], float), self.results["entropy_with_sinks"].values)
         self.assertEqual(self.results.settings["lengths"], [32, 64])
         self.assertEqual(self.results.command, "scan")
         self.assertTrue(self.results.summary())
@@ -249,8 +249,8 @@ class TablesTest(ResultsTest):
             self.assertTrue(table[name].xs(32, level="length").isna().all())
             found = table[name].xs(64, level="length").to_numpy()
             np.testing.assert_array_equal(found, self.results[name].values.ravel())
-        stderr = table["entropy_stderr"].to_numpy()
-        np.testing.assert_array_equal(stderr, self.results["entropy"].stderr.ravel())
+        stderr = table["entropy_with_sinks_stderr"].to_numpy()
+        np.testing.assert_array_equal(stderr, self.results["entropy_with_sinks"].stderr.ravel())
 
     @needs("pandas")
     def test_what_the_table_lacks_is_said(self):
@@ -309,20 +309,20 @@ class TablesTest(ResultsTest):
     @needs("xarray")
     def test_a_dataset_has_coords_units_and_errors(self):
         dataset = self.results.to_xarray()
-        self.assertEqual(dataset["entropy"].dims, ("layer", "head", "length"))
-        self.assertEqual(dataset["entropy"].attrs["units"], "nats")
+        self.assertEqual(dataset["entropy_with_sinks"].dims, ("layer", "head", "length"))
+        self.assertEqual(dataset["entropy_with_sinks"].attrs["units"], "nats")
         self.assertEqual(dataset["length"].values.tolist(), [32, 64])
         self.assertEqual(dataset["length"].dtype.kind, "i")
-        metric = self.results["entropy"]
-        np.testing.assert_array_equal(dataset["entropy"].sel(length=64), metric.values[..., 1])
-        np.testing.assert_array_equal(dataset["entropy_stderr"], metric.stderr)
+        metric = self.results["entropy_with_sinks"]
+        np.testing.assert_array_equal(dataset["entropy_with_sinks"].sel(length=64), metric.values[..., 1])
+        np.testing.assert_array_equal(dataset["entropy_with_sinks_stderr"], metric.stderr)
         np.testing.assert_array_equal(dataset["entropy_rows"], metric.rows)
         # What is known of heads and layers stands along them.
         self.assertEqual(dataset["kv_head"].dims, ("head",))
         self.assertEqual(dataset["layer_type"].dims, ("layer",))
         self.assertEqual(dataset["window"].dims, ("layer",))
         self.assertEqual(json.loads(dataset.attrs["settings"])["lengths"], [32, 64])
-        self.assertEqual(self.compared.to_xarray()["entropy"].sizes["normalizer"], 3)
+        self.assertEqual(self.compared.to_xarray()["entropy_with_sinks"].sizes["normalizer"], 3)
 
     @needs("xarray")
     def test_netcdf_reads_back(self):
@@ -333,7 +333,7 @@ class TablesTest(ResultsTest):
 
         self.results.to_xarray().to_netcdf(self.folder / "results.nc")
         with xarray.open_dataset(self.folder / "results.nc") as dataset:
-            np.testing.assert_array_equal(dataset["entropy"], self.results["entropy"].values)
+            np.testing.assert_array_equal(dataset["entropy_with_sinks"], self.results["entropy_with_sinks"].values)
 
     @needs("zarr")
     def test_zarr_reads_back(self):
@@ -341,7 +341,7 @@ class TablesTest(ResultsTest):
 
         self.results.to_xarray().to_zarr(self.folder / "results.zarr")
         with xarray.open_zarr(self.folder / "results.zarr") as dataset:
-            np.testing.assert_array_equal(dataset["entropy"], self.results["entropy"].values)
+            np.testing.assert_array_equal(dataset["entropy_with_sinks"], self.results["entropy_with_sinks"].values)
 
 
 class PageTest(ResultsTest):
@@ -355,7 +355,7 @@ class PageTest(ResultsTest):
     def test_a_notebook_escapes_what_files_hold(self):
         def hostile(document):
             document["notices"].append("<script>alert(1)</script>")
-            document["metrics"]["entropy"]["unit"] = "<script>"
+            document["metrics"]["entropy_with_sinks"]["unit"] = "<script>"
 
         page = self.crafted(hostile)._repr_html_()
         self.assertNotIn("<script", page)

@@ -48,9 +48,9 @@ class OtherCommandsTest(CommandTest):
         new.save(self.folder / "new")
         found = headgauge.diff(old, new)
         self.assertEqual(found.coords["run"], ["old", "new"])
-        values = found["entropy_change"].values
-        expected = new["entropy"].values - old["entropy"].values
-        axis = found["entropy_change"].dims.index("run") if "run" in found["entropy_change"].dims else None
+        values = found["entropy_with_sinks_change"].values
+        expected = new["entropy_with_sinks"].values - old["entropy_with_sinks"].values
+        axis = found["entropy_with_sinks_change"].dims.index("run") if "run" in found["entropy_with_sinks_change"].dims else None
         np.testing.assert_allclose(values if axis is None else values.take(-1, axis), expected, atol=1e-12)
         paths = (self.folder / "old", str(self.folder / "new" / "results.json"))
         self.assert_same(headgauge.diff(*paths), found)
@@ -87,37 +87,37 @@ class OtherCommandsTest(CommandTest):
         for name, runs in (("old", old), ("new", new)):
             for number, run in enumerate(runs):
                 run.save(self.folder / name / str(number))
-        of_paths = headgauge.diff(self.folder / "old", self.folder / "new")["entropy_change"]
-        np.testing.assert_array_equal(of_paths.values, found["entropy_change"].values)
+        of_paths = headgauge.diff(self.folder / "old", self.folder / "new")["entropy_with_sinks_change"]
+        np.testing.assert_array_equal(of_paths.values, found["entropy_with_sinks_change"].values)
         with self.assertRaisesRegex(errors.UsageError, "^old 2: expected Results or a path, found int$"):
             headgauge.diff([old[0], 3], new)
 
     def test_series_takes_results_and_paths(self):
         runs = [quick(WORDS[first : first + 3000]) for first in (0, 1000, 2000)]
-        found = headgauge.series(runs, steps=[0, 10, 40], metrics=["entropy"])
+        found = headgauge.series(runs, steps=[0, 10, 40], metrics=["entropy_with_sinks"])
         self.assertEqual((found.command, found.coords["step"]), ("series", [0, 10, 40]))
         for step, run in enumerate(runs):
-            np.testing.assert_array_equal(found["entropy"].values[..., step], run["entropy"].values[..., -1])
+            np.testing.assert_array_equal(found["entropy_with_sinks"].values[..., step], run["entropy_with_sinks"].values[..., -1])
         for number, run in enumerate(runs):
             run.save(self.folder / f"run-{number}")
         paths = [self.folder / f"run-{number}" for number in range(3)]
-        saved = headgauge.series(paths, metrics="entropy", out=self.folder / "series")
+        saved = headgauge.series(paths, metrics="entropy_with_sinks", out=self.folder / "series")
         self.assertEqual(saved.coords["step"], [0, 1, 2])
         self.assertTrue((self.folder / "series" / "results.json").exists())
         frame = headgauge.Results.load(self.folder / "series").to_dataframe(long=False)
         self.assertEqual(frame.index.names, ["layer", "head", "step"])
-        np.testing.assert_array_equal(frame["entropy"], found["entropy"].values.ravel())
+        np.testing.assert_array_equal(frame["entropy_with_sinks"], found["entropy_with_sinks"].values.ravel())
         with self.assertRaises(errors.UsageError):
             headgauge.series(runs, steps=[3, 2, 1])
 
     def test_series_names_what_it_cannot_take(self):
         run = quick(WORDS[:3000])
-        generated = headgauge.series((one for one in (run, run)), steps=[0.5, 1e6], metrics="entropy")
+        generated = headgauge.series((one for one in (run, run)), steps=[0.5, 1e6], metrics="entropy_with_sinks")
         self.assertEqual(generated.coords["step"], [0.5, 1e6])
         self.assertEqual([one["file"] for one in generated.settings["runs"]], ["results 1", "results 2"])
-        self.assertEqual(headgauge.series([run, run], metrics="entropy").coords["step"], [1, 2])
+        self.assertEqual(headgauge.series([run, run], metrics="entropy_with_sinks").coords["step"], [1, 2])
         texts = [quick(WORDS[first : first + 1500]) for first in range(0, 6000, 1500)]
-        apart = headgauge.series([texts, texts[::-1]], metrics="entropy")
+        apart = headgauge.series([texts, texts[::-1]], metrics="entropy_with_sinks")
         self.assertEqual(apart.settings["pairs"], 4)
         self.assertTrue((apart["series_change"].values == 0).all())
         for given, says in (
@@ -138,7 +138,7 @@ class OtherCommandsTest(CommandTest):
         limits = self.folder / "limits.json"
 
         def exceeded(**limit: float) -> list[str]:
-            document = {"schema": "headgauge.limits/1", "limits": [{"metric": "entropy", **limit}]}
+            document = {"schema": "headgauge.limits/1", "limits": [{"metric": "entropy_with_sinks", **limit}]}
             limits.write_text(json.dumps(document))
             found = headgauge.diff(old, new, limits=limits)
             self.assertEqual(pickle.loads(pickle.dumps(found)).exceeded, found.exceeded)

@@ -120,7 +120,7 @@ class Use(unittest.TestCase):
     def test_a_scan_takes_one_rule_in_all_heads(self) -> None:
         model, text = demo(), ids(demo(), 32)
         options: dict[str, Any] = {"lengths": [32], "measures": ["weights"]}
-        own = headgauge.scan(model, text, **options)["entropy"].values
+        own = headgauge.scan(model, text, **options)["entropy_with_sinks"].values
         with headgauge.use(model, "sparsemax"):
             of_all = headgauge.scan(model, text, **options)
             other = headgauge.scan(model, text, normalizer="softmax", **options)
@@ -128,10 +128,10 @@ class Use(unittest.TestCase):
                 headgauge.compare(model, text, normalizer="ssmax", **options)
         self.assertEqual(of_all.settings["normalizer"], "sparsemax")
         # The first layer sees the same queries and keys, later ones do not.
-        alone = headgauge.scan(model, text, normalizer="sparsemax", **options)["entropy"].values
-        np.testing.assert_allclose(of_all["entropy"].values[0], alone[0], rtol=1e-6)
-        self.assertGreater(np.abs(of_all["entropy"].values[-1] - alone[-1]).max(), 1e-3)
-        np.testing.assert_allclose(other["entropy"].values[0], own[0], rtol=1e-6)
+        alone = headgauge.scan(model, text, normalizer="sparsemax", **options)["entropy_with_sinks"].values
+        np.testing.assert_allclose(of_all["entropy_with_sinks"].values[0], alone[0], rtol=1e-6)
+        self.assertGreater(np.abs(of_all["entropy_with_sinks"].values[-1] - alone[-1]).max(), 1e-3)
+        np.testing.assert_allclose(other["entropy_with_sinks"].values[0], own[0], rtol=1e-6)
         part = (model.transformer, {"rule": "sparsemax"})
         for changes in (
             [(model, {"rule": "sparsemax", "heads": [(0, 1)]})],

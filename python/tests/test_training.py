@@ -163,7 +163,7 @@ class Drawn(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             model = decoder.decoder(rules.RULES["softmax"], 3, Fresh())
             torch.save({"model": model.state_dict()}, Path(folder) / f"{job.name}.model")
-            looks = json.dumps({"looks": [{"weight_induction": [[0.1, None], [0.9, 0.2]]}]})
+            looks = json.dumps({"looks": [{"weight_induction_with_sinks": [[0.1, None], [0.9, 0.2]]}]})
             (Path(folder) / f"{job.name}.json").write_text(looks, "utf-8")
             found = forecast.forecast(job, Path(folder), 1, ("logn", "entmax"))
             self.assertEqual(forecast.forecast(job, Path(folder)), found)
@@ -222,7 +222,7 @@ class Trained(unittest.TestCase):
         ids = tasks.texts("recall", 128, 1, torch.Generator().manual_seed(0)).ids
         with decoder.use(model, rules.RULES["softmax"]):
             scan = headgauge.scan(model, ids[0].numpy(), lengths=[128], measures=["weights"])
-        effective = scan["effective_tokens"].values[..., -1]
+        effective = scan["effective_tokens_with_sinks"].values[..., -1]
         self.assertLess(effective[0].max(), data.window)
         self.assertGreater(effective[1].min(), data.window)
 
@@ -270,11 +270,11 @@ class Trained(unittest.TestCase):
         model = decoder.decoder(rule, 0, data)
         seen = train.measure(model, rule, data, 2, lengths=[16, 64], measures=["weights", "separability"])
         self.assertEqual(seen.settings["normalizer"], "entmax-logn")
-        entropy = train.values(seen, ("entropy_normalized",))["entropy_normalized"]
-        np.testing.assert_allclose(entropy, seen["entropy_normalized"].values[..., -1], atol=1e-5)
-        excess = train.values(seen, ("separability_excess",))["separability_excess"]
-        top_n = seen["separability_excess"].dims.index("top_n")
-        expected = seen["separability_excess"].values.take(2, axis=top_n)[..., -1]
+        entropy = train.values(seen, ("entropy_normalized_with_sinks",))["entropy_normalized_with_sinks"]
+        np.testing.assert_allclose(entropy, seen["entropy_normalized_with_sinks"].values[..., -1], atol=1e-5)
+        excess = train.values(seen, ("separability_excess_with_sinks",))["separability_excess_with_sinks"]
+        top_n = seen["separability_excess_with_sinks"].dims.index("top_n")
+        expected = seen["separability_excess_with_sinks"].values.take(2, axis=top_n)[..., -1]
         np.testing.assert_allclose(np.array(excess, dtype=float), expected, atol=1e-5)
 
     def test_the_largest_jacobian_is_that_before_the_learned_scale(self) -> None:

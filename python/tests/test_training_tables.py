@@ -33,7 +33,7 @@ class Tables(unittest.TestCase):
         series = {
             name: {"change": [[-0.1, 0.2], [0.3, None]], "change_p": [[0.01, 0.2], [0.01, None]],
                    "half_step": [[10, 20], [30, None]]}
-            for name in ("weight_induction", "weight_previous", "sink_weight")
+            for name in ("weight_induction_with_sinks", "weight_previous_with_sinks", "sink_weight")
         }  # fmt: skip
         return {**log, "test": test, "choice": choice, "heads": heads, "series": series}
 

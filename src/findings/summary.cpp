@@ -18,7 +18,7 @@
 
 namespace headgauge::summary {
 
-constexpr const char* kSpread = metric::entropy_normalized_beyond_sinks;
+constexpr const char* kSpread = metric::entropy_normalized;
 constexpr double kSelects = 0.5;   // a smaller slope of the entropy is nearer to 0 than to 1
 constexpr double kReliable = 0.8;  // share of the heads, as in the notice
 
@@ -52,16 +52,16 @@ MaybeLine Summary::sinks() const {
   if (!most) return std::nullopt;
   Line line;
   length(line.say("At ")).say(", ");
-  const auto resting = flag_count("role_sinks");
+  const auto resting = flag_count("sinks");
   if (resting == 0) {
     line.say("no head rests on sinks, keys that take weight whatever the query");
     if (most->cell.value == 0) return line.say(".").done();
     line.say("; most of its weight there has ").head(most->head).say(" (");
     return line.number(most->cell).say(").").done();
   }
-  flag_count(line, "role_sinks", "rests on sinks", "rest on sinks");
+  flag_count(line, "sinks", "rests on sinks", "rest on sinks");
   line.say(", keys that take weight whatever the query (more than ");
-  cutoff(line, "role_sinks").say(" of the weight; most in ").head(most->head);
+  cutoff(line, "sinks").say(" of the weight; most in ").head(most->head);
   line.say(", ").number(most->cell).say(")");
   const auto found = results_.text.sinks.value_or(std::vector<FoundSink>());
   // The keys of cross-attention are not tokens of the text.
@@ -99,12 +99,12 @@ MaybeLine Summary::roles() const {
     const char* many;
   };
   constexpr std::array<Kind, 5> kKinds = {{
-      {"role_induction", "looks at what followed earlier copies of the token (induction",
+      {"induction", "looks at what followed earlier copies of the token (induction",
        "look at what followed earlier copies of the token (induction"},
-      {"role_previous", "looks at the token before", "look at the token before"},
-      {"role_duplicate", "looks at earlier copies", "look at earlier copies"},
-      {"role_recent", "stays near", "stay near"},
-      {"role_distant", "looks far back", "look far back"},
+      {"previous", "looks at the token before", "look at the token before"},
+      {"copies", "looks at earlier copies", "look at earlier copies"},
+      {"near", "stays near", "stay near"},
+      {"far", "looks far back", "look far back"},
   }};
   Line line;
   length(line.say("Beyond the sinks at ")).say(", ");
@@ -135,12 +135,12 @@ MaybeLine Summary::roles() const {
 MaybeLine Summary::growth() const {
   if (results_.coord_size("length") < 2) return std::nullopt;
   const auto at_first = [&](const HeadName& head) {
-    return find_cell(results_, metric::effective_tokens,
+    return find_cell(results_, metric::effective_tokens_with_sinks,
                      {{"layer", head.layer_index}, {"head", head.head_index}, {"length", 0}});
   };
   const auto growth = [&](const HeadName& head) -> std::optional<double> {
     const auto first = at_first(head);
-    const auto last = cell(metric::effective_tokens, head);
+    const auto last = cell(metric::effective_tokens_with_sinks, head);
     if (!first || !last || is_dormant(head)) return std::nullopt;
     return last->value / first->value;
   };
@@ -153,9 +153,9 @@ MaybeLine Summary::growth() const {
   Line line;
   line.say("From L = ").label(results_, "length", 0);
   length(line.say(" to ")).say(", ").head(*most).say(" goes from ");
-  line.number(*at_first(*most)).say(" to ").number(*cell(metric::effective_tokens, *most));
+  line.number(*at_first(*most)).say(" to ").number(*cell(metric::effective_tokens_with_sinks, *most));
   line.say(" effective keys, ").head(*least).say(" from ");
-  line.number(*at_first(*least)).say(" to ").number(*cell(metric::effective_tokens, *least));
+  line.number(*at_first(*least)).say(" to ").number(*cell(metric::effective_tokens_with_sinks, *least));
   return line.say(".").done();
 }
 
@@ -264,7 +264,7 @@ MaybeLine Summary::critical() const {
   if (first) {
     line.say(", first ").head(*first).say(" (");
     line.whole(*cell(metric::critical_n_head, *first)).say(")");
-  } else if (const auto widest = largest(metric::mass_90)) {
+  } else if (const auto widest = largest(metric::mass_90_with_sinks)) {
     line.say("; ").head(widest->head).say(" spreads ").constant("90");
     line.say(" % of its weight beyond the sinks over ").number(widest->cell).say(" keys");
   } else {
@@ -310,7 +310,7 @@ MaybeLine Summary::separability() const {
   const auto top_n = judged_top_n(results_);
   if (!top_n) return std::nullopt;
   const auto excess = [&](const HeadName& h) {
-    return find_judged_cell(results_, metric::separability_excess_beyond_sinks, h);
+    return find_judged_cell(results_, metric::separability_excess, h);
   };
   const auto furthest = [&](double sign) {
     return best([&](const HeadName& h) -> std::optional<double> {
@@ -347,8 +347,8 @@ MaybeLine Summary::separability() const {
 }
 
 MaybeLine Summary::spread() const {
-  const auto fewest = smallest(metric::mass_90_beyond_sinks);
-  const auto most = largest(metric::mass_90_beyond_sinks);
+  const auto fewest = smallest(metric::mass_90);
+  const auto most = largest(metric::mass_90);
   if (!fewest || !most) return std::nullopt;
   Line line;
   line.constant("90").say(" % of the weight beyond the sinks lies on ");
@@ -358,8 +358,8 @@ MaybeLine Summary::spread() const {
 }
 
 MaybeLine Summary::largest_key() const {
-  const auto most = largest(metric::max_weight_beyond_sinks);
-  const auto least = smallest(metric::max_weight_beyond_sinks);
+  const auto most = largest(metric::max_weight);
+  const auto least = smallest(metric::max_weight);
   if (!most || !least) return std::nullopt;
   Line line;
   length(line.say("At "))

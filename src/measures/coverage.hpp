@@ -23,7 +23,7 @@ class Coverage {
   Coverage(std::vector<int> lengths, std::vector<int> sizes, std::span<const Index> documents,
            int slots);
 
-  // `separability` is the metric that holds the heads' separability.
+  // `separability_with_sinks` is the metric that holds the heads' separability.
   void declare(MetricRegistry& metrics, MetricHandle separability);
   // Measures the text of `head` up to `length`.
   void begin_head(const HeadInput& head, Index length);

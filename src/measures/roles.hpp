@@ -19,11 +19,11 @@ struct Role {
   const char* metric;
 };
 inline constexpr std::array<Role, 5> kRoles = {{
-    {"previous", metric::weight_previous},
-    {"recent", metric::weight_recent},
-    {"distant", metric::weight_distant},
-    {"duplicate", metric::weight_duplicate},
-    {"induction", metric::weight_induction},
+    {"previous", metric::weight_previous_with_sinks},
+    {"recent", metric::weight_near_with_sinks},
+    {"distant", metric::weight_far_with_sinks},
+    {"duplicate", metric::weight_copies_with_sinks},
+    {"induction", metric::weight_induction_with_sinks},
 }};
 
 // On a case of a task, only the rows that predict its answer count.

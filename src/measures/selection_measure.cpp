@@ -74,14 +74,14 @@ struct SeparabilityMetrics {
   SeparabilityNulls::Metrics nulls;
 
   void declare(MetricRegistry& metrics) {
-    separability = metrics.add(metric::separability);
+    separability = metrics.add(metric::separability_with_sinks);
     lower = metrics.add(metric::separability_lower);
     model_lower = metrics.add(metric::separability_model_lower);
     model_upper = metrics.add(metric::separability_model_upper);
     lower_paper = metrics.add(metric::separability_lower_paper);
     upper_paper = metrics.add(metric::separability_upper_paper);
-    nulls.any.value = metrics.add(metric::separability_null);
-    nulls.any.excess = metrics.add(metric::separability_excess);
+    nulls.any.value = metrics.add(metric::separability_null_with_sinks);
+    nulls.any.excess = metrics.add(metric::separability_excess_with_sinks);
     nulls.local.value = metrics.add(metric::separability_null_local);
     nulls.local.excess = metrics.add(metric::separability_excess_local);
     nulls.sphere.value = metrics.add(metric::separability_sphere);
@@ -93,13 +93,13 @@ struct SeparabilityMetrics {
       nulls.any.excess = metrics.add(metric::separability_excess_distinct);
       return;
     }
-    separability = metrics.add(metric::separability_beyond_sinks);
-    nulls.any.value = metrics.add(metric::separability_null_beyond_sinks);
-    nulls.any.excess = metrics.add(metric::separability_excess_beyond_sinks);
+    separability = metrics.add(metric::separability);
+    nulls.any.value = metrics.add(metric::separability_null);
+    nulls.any.excess = metrics.add(metric::separability_excess);
     equal_pairs = metrics.add(metric::equal_key_pairs);
   }
   void declare_hidden(MetricRegistry& metrics) {
-    MetricInfo hidden = metric_info(metric::separability);
+    MetricInfo hidden = metric_info(metric::separability_with_sinks);
     hidden.kind = MetricKind::hidden;
     hidden.by_position = false;
     separability = metrics.add(hidden);

@@ -63,8 +63,8 @@ OfPiece read_piece(const Results& piece, int tokens) {
   // Means over t = 1 .. L-1; the mean up to 2L includes both halves.
   const LabelledArray& loss = piece.require_metric(metric::loss);
   const double first = loss({0, 0}), whole = loss({0, 1});
-  return {mean_fall(piece, metric::entropy_normalized, half),
-          mean_fall(piece, metric::separability_excess_beyond_sinks, half), first,
+  return {mean_fall(piece, metric::entropy_normalized_with_sinks, half),
+          mean_fall(piece, metric::separability_excess, half), first,
           ((tokens - 1) * whole - (half - 1) * first) / half};
 }
 

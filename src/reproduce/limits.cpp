@@ -39,9 +39,9 @@ OfCase read_case(const Results& one, const Dimension& tasks, Index tokens) {
           .tokens = static_cast<double>(tokens),
           .loss = one.at(metric::loss, {0, 0}),
           .right = one.at(metric::answer_right, {0}),
-          .entropy = over_heads(metric::entropy_normalized_beyond_sinks),
-          .separability = over_heads(metric::separability_excess_beyond_sinks),
-          .selected = over_heads(metric::effective_tokens_beyond_sinks)};
+          .entropy = over_heads(metric::entropy_normalized),
+          .separability = over_heads(metric::separability_excess),
+          .selected = over_heads(metric::effective_tokens)};
 }
 
 ScanOptions scan_of_case(const LimitsOptions& options, const SourceInfo& source) {
@@ -160,10 +160,10 @@ void add_temperatures(HeadSource& source, ScanOptions scan_options, Results& res
                   .standard_error = own->standard_error,
                   .degrees_of_freedom = own->degrees_of_freedom});
       }
-      if (const auto own = cell(metric::entropy_normalized)) {
+      if (const auto own = cell(metric::entropy_normalized_with_sinks)) {
         entropy({head.layer_index, head.head_index, t}) = own->value;
       }
-      const auto own = cold ? cell(metric::separability_excess_beyond_sinks) : std::nullopt;
+      const auto own = cold ? cell(metric::separability_excess) : std::nullopt;
       if (own) (*separability)({head.layer_index, head.head_index}) = own->value;
     }
   }

@@ -227,9 +227,9 @@ std::vector<SeparabilityOf> separability_by_size(const Results& results) {
       }
       return values;
     };
-    of.of_heads = of_heads(metric::separability_beyond_sinks);
+    of.of_heads = of_heads(metric::separability);
     of.mean = mean_with_error(of.of_heads);
-    of.null = mean_with_error(of_heads(metric::separability_null_beyond_sinks));
+    of.null = mean_with_error(of_heads(metric::separability_null));
     of.sphere = mean_with_error(of_heads(metric::separability_sphere));
     of.distinct = mean_with_error(of_heads(metric::separability_excess_distinct));
     if (finite_values(of.of_heads).size() < 2) continue;

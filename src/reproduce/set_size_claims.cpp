@@ -132,7 +132,7 @@ Claim separability_bound_tracks(const Results& results, const Thresholds& thresh
       const auto bound =
           value_at(results, metric::separability_upper_paper, head, "length", length, {"top_n", n});
       const auto value =
-          value_at(results, metric::separability, head, "length", length, {"top_n", n});
+          value_at(results, metric::separability_with_sinks, head, "length", length, {"top_n", n});
       if (!bound || !value) continue;
       gaps.push_back(*bound - *value);
       bounds.push_back(*bound);
@@ -185,7 +185,7 @@ Claim separability_bound_without_sphere(const Results& results, const Thresholds
                             {"length", l},
                             {"top_n", n}});
         };
-        const auto null = cell(metric::separability_null);
+        const auto null = cell(metric::separability_null_with_sinks);
         const auto bound = cell(metric::separability_null_lower);
         if (!null || !bound || std::isnan(null->standard_error)) continue;
         p.push_back(t_test(mean_of(*null), bound->value, Tail::below).p);

@@ -128,7 +128,7 @@ Claim cold_raises_the_norm_alone(const Results& results, const Thresholds& thres
   const auto cold_norm = at_temperature(results, metric::norm_at_temperature, kLow);
   for (std::size_t h = 0; h < std::min(norm.size(), cold_norm.size()); ++h) {
     const auto cold = find_cell_of_head(results, metric::cold_separability, heads[h]);
-    const auto value = n ? value_at(results, metric::separability_excess_beyond_sinks, heads[h],
+    const auto value = n ? value_at(results, metric::separability_excess, heads[h],
                                     "length", results.coord_size("length") - 1, {"top_n", *n})
                          : std::nullopt;
     if (std::isnan(norm[h].value) || std::isnan(cold_norm[h].value) || !cold || !value) continue;
@@ -163,8 +163,8 @@ Claim cold_raises_the_norm_alone(const Results& results, const Thresholds& thres
                  {"norm_change_high", of_norm.high},
                  {"separability", mean(values)},
                  {"separability_cold", mean(cold_values)},
-                 {"separability_change_low", of_value.low},
-                 {"separability_change_high", of_value.high}};
+                 {"separability_with_sinks_change_low", of_value.low},
+                 {"separability_with_sinks_change_high", of_value.high}};
   return claim;
 }
 

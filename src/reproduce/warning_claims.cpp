@@ -93,8 +93,8 @@ Claim entropy_grows_where_separability_falls(const Results& results, const Thres
       };
       return at(last) - at(before - positions.begin());
     };
-    growths.push_back(change(metric::entropy_normalized));
-    falls.push_back(-change(metric::separability_excess_beyond_sinks));
+    growths.push_back(change(metric::entropy_normalized_with_sinks));
+    falls.push_back(-change(metric::separability_excess));
   }
   constexpr std::uint32_t kStream = 0x77686561;
   const RankCorrelation found = rank_correlation(growths, falls, 0, kStream);

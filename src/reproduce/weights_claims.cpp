@@ -49,7 +49,7 @@ Claim weights_are_bounded(const Results& results, const Thresholds&) {
 Claim weights_vanish(const Results& results, const Thresholds& thresholds) {
   Claim claim;
   const double high = -1 / (1 + thresholds.at("tolerance")), low = 1 / high;
-  const HeadPowers powers = powers_of_heads(results, metric::max_weight, {"top_n", 0}, low, high);
+  const HeadPowers powers = powers_of_heads(results, metric::max_weight_with_sinks, {"top_n", 0}, low, high);
   const HeadVotes& votes = powers.votes;
   int slower = 0, falling = 0;
   for (const Estimate& exponent : powers.exponents) {

@@ -32,7 +32,7 @@ inline constexpr const char* kConfirm =
     "`headgauge compare MODEL TEXT CHANGE --confirm FILE` tests on another text the changes that "
     "lower the loss here.";
 inline constexpr const char* kLookAt =
-    "`headgauge scan MODEL TEXT --measures weights,roles --sort weight_induction_beyond_sinks` "
+    "`headgauge scan MODEL TEXT --measures weights,roles --sort weight_induction` "
     "lists heads by what they look at.";
 inline constexpr const char* kLimits =
     "`headgauge reproduce limits MODEL TEXT` tests paper A's claims on this model.";

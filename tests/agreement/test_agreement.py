@@ -41,7 +41,7 @@ class Agreement(unittest.TestCase):
         table = done.stdout
         print(f"\n{self.id()}\n{table}", flush=True)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("effective_tokens", table)
+        self.assertIn("effective_tokens_with_sinks", table)
         self.assertNotIn("not checked", table)
 
     def test_demo_model(self) -> None:

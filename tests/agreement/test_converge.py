@@ -204,7 +204,7 @@ class DemoModel(ConvergeTest):
                 1 / (normalizer.weigh(logits[t : t + 1, : t + 1], t + 1, t + 1)[0] ** 2).sum()
                 for t in range(LENGTH)
             ]
-            found = self.cells(self.results, "participation_ratio", layer, head)[-1]
+            found = self.cells(self.results, "participation_ratio_with_sinks", layer, head)[-1]
             self.near(found, np.mean(sizes), ERROR, f"head {layer}.{head}")
 
     def check_normalizer(self, normalizer: str) -> None:

@@ -94,7 +94,7 @@ dup      redundant, 1 of 6 heads: its top 10 keys overlap by more than 0.8 with 
          Another head of the layer selects nearly the same keys. The two heads may still read
          different things from them.
          headgauge compare MODEL --text FILE --heads 1.2 --normalizer uniform
-sink     role_sinks, 1 of 6 heads: more than 0.3 of its weight on sinks. Much of the weight rests on
+sink     sinks, 1 of 6 heads: more than 0.3 of its weight on sinks. Much of the weight rests on
          keys that take it whatever the query asks for. The metrics beyond the sinks measure what
          the head selects with the rest of its weight.
          headgauge compare MODEL --text FILE --heads 0.1 --pattern sinks:sinks=4,window=60
@@ -126,7 +126,7 @@ TEST(Table, HasNoUnitWhereNoNIsJudged) {
   Results r = scanned_results();
   expect_part(render_table(r, {}), "N=20");
   r.set_coord("top_n", std::vector<double>{1, 21, 100});
-  std::ranges::fill(r.metric("separability_beyond_sinks")->values, .5);
+  std::ranges::fill(r.metric("separability")->values, .5);
   const std::string table = render_table(r, {});
   expect_no_part(table, "N=");
   expect_part(table, "sep.");
@@ -173,7 +173,7 @@ TEST(Table, SortsByAnyMetricOfAHeadLargestFirstUndefinedLast) {
   EXPECT_EQ(heads_in(table), (Heads{"1.0", "0.1", "1.2", "0.2", "0.0", "1.1"}));
   expect_part(table, "layer   jacobian  entropy");
   expect_part(table, ".head  frobenius   of max");
-  options.sort = "separability_beyond_sinks";
+  options.sort = "separability";
   EXPECT_EQ(heads_in(render_table(scanned_results(), options)).front(), "1.0");
 }
 
@@ -198,7 +198,7 @@ TEST(Table, ManyHeadsAreFoldedUnlessRowsAreAskedFor) {
   LabelledArray& share = r.add_metric("sink_weight", {"layer", "head", "length"}, "1");
   for (std::size_t i = 0; i < share.values.size(); ++i) share.values[i] = .01 * double(i / 2);
   r.flags = find_flags(r);
-  r.flags.push_back({"role_induction", 7, 3, 1024, .8, .4, "", "", {}});
+  r.flags.push_back({"induction", 7, 3, 1024, .8, .4, "", "", {}});
   const std::string folded = render_table(r, {});
   EXPECT_TRUE(heads_in(folded).empty()) << folded;
   expect_part(folded,
@@ -221,7 +221,7 @@ TEST(Table, UnknownSortListsWhatThereIs) {
     options.sort = name;
     const std::string message =
         thrown<UsageError>([&] { render_table(scanned_results(), options); });
-    expect_part(message, "entropy_normalized, effective_tokens");
+    expect_part(message, "entropy_normalized_with_sinks, effective_tokens_with_sinks");
     expect_part(message, name);
   }
 }
@@ -237,7 +237,7 @@ TEST(Table, ColourChangesNothingButTheCodes) {
 
 TEST(Table, ColumnsWithoutAnyValueAreLeftOut) {
   Results r = scanned_results();
-  for (double& value : r.metric("separability_null_beyond_sinks")->values) value = kUndefined;
+  for (double& value : r.metric("separability_null")->values) value = kUndefined;
   const std::string table = render_table(r, {});
   expect_no_part(table, "rand.");
   expect_part(table, "sep.");

@@ -31,7 +31,7 @@ class Tiny(CommandTest):
         self.assertIs(results["model"]["causal"], False)
         self.assertNotIn("loss", results["metrics"])
         self.assertEqual(done.err, "")
-        entropy = results["metrics"]["entropy"]
+        entropy = results["metrics"]["entropy_with_sinks"]
         self.assertEqual(entropy["rows"][0][0], [32, 64, 97])
         self.assertEqual(results["metrics"]["visible_keys"]["values"][1][3], [32, 64, 97])
 
@@ -53,8 +53,8 @@ class Tiny(CommandTest):
             self.write("by-hand.txt", " ".join(map(str, ids)))
             words = ("scan", "model", "--tokens", "by-hand.txt", "--lengths", length, "--measures", "weights")
             alone, _ = self.saved(*words, out="by-hand")
-            whole = [[head[place]] for head in results["metrics"]["entropy"]["values"][1]]
-            self.assertEqual(alone["metrics"]["entropy"]["values"][1], whole)
+            whole = [[head[place]] for head in results["metrics"]["entropy_with_sinks"]["values"][1]]
+            self.assertEqual(alone["metrics"]["entropy_with_sinks"]["values"][1], whole)
 
     def test_lengths_that_do_not_fit(self) -> None:
         self.write("model/vocab.txt", "\n".join(WORDS) + "\n")
@@ -129,7 +129,7 @@ class MiniLm(CommandTest):
         self.assertEqual(results["coords"]["length"], [32, 64, 128, 256, 512])
         self.assertEqual(results["text"]["tokens"], [512])
         self.assertGreater(results["text"]["tokens_total"][0], 512)
-        for name in ("entropy", "separability", "distance", "jacobian_spectral"):
+        for name in ("entropy_with_sinks", "separability_with_sinks", "distance", "jacobian_spectral"):
             values = results["metrics"][name]["values"]
             self.assertEqual((len(values), len(values[0]), len(values[0][0])), (6, 12, 5))
             self.assertNotIn("null", json.dumps([head[-1] for layer in values for head in layer]))

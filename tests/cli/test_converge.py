@@ -92,7 +92,7 @@ class Checkpoint(ConvergeTest):
         row = next(r for r in rows if (r["layer"], r["head"], r["length"]) == ("1", "2", "128"))
         for name in ONCE:
             self.assertEqual(float(row[name]), metrics[name]["values"][1][2], name)
-        self.assertIn("participation_ratio", row)
+        self.assertIn("participation_ratio_with_sinks", row)
 
     def test_json_is_what_the_file_holds(self) -> None:
         arguments = ("converge", *self.model, *FEW, "--measures", "weights", "--out", "out")
@@ -221,7 +221,7 @@ class Dumps(ConvergeTest):
     def test_without_values_there_are_horizons_alone(self) -> None:
         make_dump(self.folder / "d.safetensors", 2, 3, 96, 8)
         results = self.converge("d.safetensors", *FEW)
-        self.present(results, "horizon", "horizon_paper", "rate_predicted", "participation_ratio")
+        self.present(results, "horizon", "horizon_paper", "rate_predicted", "participation_ratio_with_sinks")
         self.absent(
             results,
             *CURVES,

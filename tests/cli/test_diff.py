@@ -185,8 +185,8 @@ class Changes(DiffTest):
         self.assertEqual(len(rows), heads_of_a_phantom * 2 * 3)
         both = {(row["run"], row["head"], row["length"]): row for row in rows}
         old, new = both["old", "2", "64"], both["new", "2", "64"]
-        self.assertEqual(float(new["entropy_change"]), float(new["entropy"]) - float(old["entropy"]))
-        self.assertEqual(old["entropy_change"], "")
+        self.assertEqual(float(new["entropy_with_sinks_change"]), float(new["entropy_with_sinks"]) - float(old["entropy_with_sinks"]))
+        self.assertEqual(old["entropy_with_sinks_change"], "")
 
 
 class Overlap(DiffTest):
@@ -202,13 +202,13 @@ class Overlap(DiffTest):
     def test_a_choice_of_metrics_and_heads(self) -> None:
         self.scan("one", 1)
         self.scan("four", 4)
-        self.succeed("diff", "one", "four", "--metrics", "entropy,max_weight_by_position",
+        self.succeed("diff", "one", "four", "--metrics", "entropy,max_weight_with_sinks_by_position",
                      "--heads", "0.1-2", "--out", "out", "--quiet")  # fmt: skip
         difference = self.read("out/results.json")
         self.assertEqual(set(difference["metrics"]), {
-            "entropy", "entropy_change", "max_weight_by_position", "max_weight_by_position_change",
+            "entropy_with_sinks", "entropy_with_sinks_change", "max_weight_with_sinks_by_position", "max_weight_with_sinks_by_position_change",
         })  # fmt: skip
-        chosen = {labels[1] for labels, value in cells(difference, "entropy").items() if value}
+        chosen = {labels[1] for labels, value in cells(difference, "entropy_with_sinks").items() if value}
         self.assertEqual(chosen, {1, 2})
         self.refuse_each(
             (USAGE, "--metrics entropi", '"entropi"', "mass"),
@@ -224,12 +224,12 @@ class Gate(DiffTest):
         old = self.scan("old", 4)
 
         def sharper(results: dict) -> None:
-            entropy = results["metrics"]["entropy"]["values"][0]
+            entropy = results["metrics"]["entropy_with_sinks"]["values"][0]
             entropy[1][2] += 0.25
             entropy[3][2] -= 0.5
 
         self.change(old, "new", sharper)
-        values = json.loads(old.read_text())["metrics"]["entropy"]["values"][0]
+        values = json.loads(old.read_text())["metrics"]["entropy_with_sinks"]["values"][0]
         self.before = values[1][2], values[3][2]
 
     def gate(self, *limits: dict, code: int) -> str:
@@ -239,17 +239,17 @@ class Gate(DiffTest):
         return done.out.split("\n\n")[-1]
 
     def test_all_hold(self) -> None:
-        one = {"metric": "entropy", "max_increase": 0.26}
+        one = {"metric": "entropy_with_sinks", "max_increase": 0.26}
         self.assertEqual(self.gate(one, code=0), "the limit holds (21 values checked)\n")
-        two = {"metric": "entropy", "heads": "0.3", "max_decrease": 0.51, "where": {"length": 128}}
+        two = {"metric": "entropy_with_sinks", "heads": "0.3", "max_decrease": 0.51, "where": {"length": 128}}
         self.assertEqual(self.gate(one, two, code=0), "all 2 limits hold (22 values checked)\n")
 
     def test_a_line_for_each_limit_exceeded(self) -> None:
         report = self.gate(
-            {"metric": "entropy", "max_increase": 0.2},
-            {"metric": "entropy", "heads": "0.1,0.3", "where": {"length": [64, 128]},
+            {"metric": "entropy_with_sinks", "max_increase": 0.2},
+            {"metric": "entropy_with_sinks", "heads": "0.1,0.3", "where": {"length": [64, 128]},
              "max_increase": 0.1, "max_decrease": 0.375},
-            {"metric": "max_weight", "max_increase": 0},
+            {"metric": "max_weight_with_sinks", "max_increase": 0},
             code=EXCEEDED,
         )  # fmt: skip
         up, down = (f"{value:.4g}" for value in self.before)
@@ -261,7 +261,7 @@ class Gate(DiffTest):
             "(the worst of 2 among 4 values)",
         ])  # fmt: skip
         report = self.gate(
-            {"metric": "entropy", "heads": "0.3", "max_decrease": 0.1, "relative": True, "errors": 0.5},
+            {"metric": "entropy_with_sinks", "heads": "0.3", "max_decrease": 0.1, "relative": True, "errors": 0.5},
             code=EXCEEDED,
         )
         self.assertTrue(
@@ -275,7 +275,7 @@ class Gate(DiffTest):
 
     def test_with_json_the_verdict_is_on_stderr(self) -> None:
         for most, code, says in ((0.1, EXCEEDED, "limit exceeded: "), (9, 0, "the limit holds")):
-            name = self.limits({"metric": "entropy", "max_increase": most})
+            name = self.limits({"metric": "entropy_with_sinks", "max_increase": most})
             done = run("diff", "old", "new", "--limits", name, "--json", "--quiet", "--out", "out",
                        cwd=self.folder)  # fmt: skip
             self.assertEqual(done.code, code)
@@ -286,7 +286,7 @@ class Gate(DiffTest):
         for text in (
             '{"schema": "headgauge.limits/2", "limits": []}',
             '{"schema": "headgauge.limits/1", "limits": []}',
-            '{"schema": "headgauge.limits/1", "limits": [{"metric": "entropy"}]}',
+            '{"schema": "headgauge.limits/1", "limits": [{"metric": "entropy_with_sinks"}]}',
             '{"schema": "headgauge.limits/1", "limits": [{"metric": "m", "max_increase": 1, "max_incrase": 1}]}',
         ):
             with self.assertRaises(jsonschema.ValidationError):
@@ -340,11 +340,11 @@ class BadFiles(DiffTest):
 
         def hole(results: dict) -> None:
             self.assertEqual(results["coords"]["head"], [2])
-            results["metrics"]["entropy"]["values"][0][0][1] = None
-            results["metrics"]["entropy"]["rows"][0][0][1] = 0
+            results["metrics"]["entropy_with_sinks"]["values"][0][0][1] = None
+            results["metrics"]["entropy_with_sinks"]["rows"][0][0][1] = 0
 
         self.change(path, "holed", hole)
-        name = self.limits({"metric": "entropy", "max_increase": 9})
+        name = self.limits({"metric": "entropy_with_sinks", "max_increase": 9})
         gate = run("diff", "one", "holed", "--limits", name, cwd=self.folder)
         self.assertEqual(gate.code, EXCEEDED)
         self.assertRegex(gate.out, "limit exceeded: entropy of head 0.2 at length 64: .* undefined")
@@ -374,13 +374,13 @@ class Pairs(CommandTest):
     def test_compares_each_text_by_itself(self) -> None:
         old = self.scan_each("old", 1.0, self.TEXTS)
         new = self.scan_each("new", 0.9, self.TEXTS[::-1])
-        done = self.succeed("diff", old, new, "--metrics", "entropy", "--out", "pairs")
+        done = self.succeed("diff", old, new, "--metrics", "entropy_with_sinks", "--out", "pairs")
         self.assertIn("pairs     changes on 5 texts, each by itself\n", done.out)
         self.assertNotIn("independent", done.err)
         found = self.read("pairs/results.json")
         self.assertEqual(found["settings"]["pairs"], 5)
         self.assertEqual(sorted(found["text"]["names"]), sorted(self.TEXTS))
-        joined = self.succeed("series", old, new, "--metrics", "entropy", "--out", "series")
+        joined = self.succeed("series", old, new, "--metrics", "entropy_with_sinks", "--out", "series")
         self.assertIn("on 5 texts, each by itself: ", joined.out)
 
     def test_refuses_texts_that_differ(self) -> None:

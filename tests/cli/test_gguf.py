@@ -81,7 +81,7 @@ class Gguf(CommandTest):
         results = self.saved("scan", model, "--text", self.document(), "--lengths", "32")[0]
         self.assertEqual(results["model"]["family"], "llama")
         self.assertEqual(results["text"]["tokens_total"], [46])
-        self.assertEqual(len(results["metrics"]["entropy"]["values"][0]), HEADS)
+        self.assertEqual(len(results["metrics"]["entropy_with_sinks"]["values"][0]), HEADS)
 
     def test_its_tokenizer_is_found_whatever_its_name(self) -> None:
         """Stores of other programs name files by their sums, and link to them."""

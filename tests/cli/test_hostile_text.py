@@ -98,7 +98,7 @@ class Errors(HostileTest):
         for limit in (
             {"metric": HOSTILE, "max_increase": 1},
             {HOSTILE: 1},
-            {"metric": "entropy", "where": {HOSTILE: 1}, "max_increase": 1},
+            {"metric": "entropy_with_sinks", "where": {HOSTILE: 1}, "max_increase": 1},
         ):
             self.write("l.json", json.dumps({"schema": "headgauge.limits/1", "limits": [limit]}))
             self.refused(BAD_INPUT, "diff", "r.json", "r.json", "--limits", "l.json", says="\\x1b[2J")
@@ -180,7 +180,7 @@ class Spreadsheet(HostileTest):
     def test_labels_that_begin_a_formula(self) -> None:
         self.made["coords"]["normalizer"] = ["=1+1", "-0.5"]
         self.made["metrics"] = {
-            "entropy": {
+            "entropy_with_sinks": {
                 "dims": ["layer", "head", "normalizer", "length"],
                 "unit": "nats",
                 "values": [[[[1.0, 1.0]] * 2] * 3] * 2,

@@ -178,7 +178,7 @@ class Journal(SharesTest):
     def test_what_is_only_shown_is_no_part_of_a_run(self) -> None:
         kept = self.leave_journal(*self.scan)
         self.succeed(*self.scan, "--out", "whole", "--quiet")
-        for shown in (("--top", "2"), ("--sort", "entropy"), ("--json",), ("--threads", "1"), ()):
+        for shown in (("--top", "2"), ("--sort", "entropy_with_sinks"), ("--json",), ("--threads", "1"), ()):
             with self.subTest(shown):
                 self.write("out/journal/part-1-of-1.journal", kept)
                 done = self.succeed(*self.scan, *shown, "--out", "out")

@@ -38,7 +38,7 @@ class Stories(CommandTest):
         self.assertEqual(coords["length"], [32, 64, 128, 256, 512])
         self.assertEqual(results["text"]["tokens"], [512])
         self.assertGreater(results["text"]["tokens_total"][0], 512)
-        for name in ("entropy", "separability", "distance", "jacobian_spectral"):
+        for name in ("entropy_with_sinks", "separability_with_sinks", "distance", "jacobian_spectral"):
             values = results["metrics"][name]["values"]
             self.assertEqual((len(values), len(values[0])), (5, 8))
             self.assertNotIn("null", json.dumps([head[-1] for layer in values for head in layer]))
@@ -99,7 +99,7 @@ class Made(CommandTest):
         self.assertEqual(
             results["coords"]["layer_type"], ["full_attention", "sliding_attention", "sliding_attention"]
         )
-        reach = results["metrics"]["attention_distance_by_position"]["values"]
+        reach = results["metrics"]["attention_distance_with_sinks_by_position"]["values"]
         self.assertTrue(all(head[-1] <= 8 for layer in reach[1:] for head in layer))
         self.assertTrue(any(head[-1] > 8 for head in reach[0]))
         text = self.succeed("scan", "qwen2-window", "--tokens", "ids.txt").out

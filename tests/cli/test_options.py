@@ -61,7 +61,7 @@ class Models(AgreementTest):
         for i in range(3):
             names.append(self.ids(100 + i, vocabulary=37 - i, name=f"more{i}.txt").name)
         results = self.agree("--lengths", "10,97", texts=tuple(names))
-        self.assertIsNotNone(results["metrics"]["entropy"]["stderr"][0][0][0])
+        self.assertIsNotNone(results["metrics"]["entropy_with_sinks"]["stderr"][0][0][0])
 
 
 class Dumps(AgreementTest):

@@ -139,7 +139,7 @@ class Limits(CommandTest):
         }
         coords, metrics = results["coords"], results["metrics"]
         n = coords["top_n"].index(20)
-        heads = [head[-1][n] for layer in metrics["separability_beyond_sinks"]["values"] for head in layer]
+        heads = [head[-1][n] for layer in metrics["separability"]["values"] for head in layer]
         self.assertAlmostEqual(facts["separability_settles"]["separability_20"], sum(heads) / len(heads))
         worst = metrics["sensitivity_max"]["values"]
         cold = min(range(31), key=lambda i: abs(coords["temperature"][i] - 0.1))
@@ -248,9 +248,9 @@ class Limits(CommandTest):
         scan = ("scan", "model", "--tasks", "one.jsonl", "--lengths", 61, "--queries", 32, "--top-n", 20)
         one = json.loads(self.succeed(*scan, "--json", "--quiet").out)["metrics"]
         for name, of_scan in (
-            ("case_entropy", "entropy_normalized_beyond_sinks"),
-            ("case_selected", "effective_tokens_beyond_sinks"),
-            ("case_separability", "separability_excess_beyond_sinks"),
+            ("case_entropy", "entropy_normalized"),
+            ("case_selected", "effective_tokens"),
+            ("case_separability", "separability_excess"),
         ):
             heads = [flat(head)[0] for layer in one[of_scan]["values"] for head in layer]
             self.assertAlmostEqual(metrics[name]["values"][1], sum(heads) / len(heads), 9, name)
@@ -283,8 +283,8 @@ class Limits(CommandTest):
             alone = json.loads(self.succeed("scan", "model", "--tokens", "piece.txt", *few.split()).out)
             position = alone["coords"]["position"]
             for name, metric in (
-                ("entropy_fall", "entropy_normalized"),
-                ("separability_fall", "separability_excess_beyond_sinks"),
+                ("entropy_fall", "entropy_normalized_with_sinks"),
+                ("separability_fall", "separability_excess"),
             ):
                 by_position = alone["metrics"][f"{metric}_by_position"]["values"]
                 heads = [head for layer in by_position for head in layer]
@@ -319,7 +319,7 @@ class Limits(CommandTest):
         measured = results["metrics"]
         for name, metric in (
             ("norm_at_temperature", "jacobian_spectral"),
-            ("entropy_at_temperature", "entropy_normalized"),
+            ("entropy_at_temperature", "entropy_normalized_with_sinks"),
         ):
             for t in (0.1, 1, 10):
                 place = temperatures.index(t)
@@ -328,7 +328,7 @@ class Limits(CommandTest):
         errors = [h[0] for layer in measured["norm_at_temperature"]["stderr"] for h in layer]
         self.assertEqual(errors, of_scan("jacobian_spectral", 0.01, "stderr"))
         heads = [h for layer in measured["cold_separability"]["values"] for h in layer]
-        self.assertEqual(heads, of_scan("separability_excess_beyond_sinks", 0.1))
+        self.assertEqual(heads, of_scan("separability_excess", 0.1))
         for name in OF_TEMPERATURES - {"cold_inflates_the_spread"}:  # 128 rows have no standard error
             self.assertNotEqual(verdicts(results)[name], "not tested", name)
 

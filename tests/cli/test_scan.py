@@ -118,12 +118,12 @@ class Table(ScanTest):
         every = [f"{layer}.{head}" for layer in (0, 1) for head in range(4)]
         self.assertEqual(self.heads_shown(), every)
         self.assertEqual(self.heads_shown("--top", "3"), every[:3])
-        entropy = self.scan("--measures", "weights")["metrics"]["entropy"]["values"]
+        entropy = self.scan("--measures", "weights")["metrics"]["entropy_with_sinks"]["values"]
         at_longest = {f"{l}.{h}": entropy[l][h][-1] for l in (0, 1) for h in range(4)}
         ranking = sorted(every, key=lambda name: -at_longest[name])
         self.assertNotEqual(ranking, every)
-        self.assertEqual(self.heads_shown("--sort", "entropy"), ranking)
-        self.assertEqual(self.heads_shown("--sort", "entropy", "--top", "2"), ranking[:2])
+        self.assertEqual(self.heads_shown("--sort", "entropy_with_sinks"), ranking)
+        self.assertEqual(self.heads_shown("--sort", "entropy_with_sinks", "--top", "2"), ranking[:2])
 
 
 class Choices(ScanTest):
@@ -144,7 +144,7 @@ class Choices(ScanTest):
                 for alone, together in zip(flat(metric["values"]), flat(every[name]["values"])):
                     # Not to the bit: what others need may be computed in another order. A bound on separability is
                     # what is left of 1, so that digits of float32 are those of 1, however small it is.
-                    digits = 2.0**-23 if "separability" in name else 0
+                    digits = 2.0**-23 if "separability_with_sinks" in name else 0
                     same = alone == together or abs(alone - together) <= max(1e-5 * abs(together), digits)
                     self.assertTrue(same, f"{name}: {alone} and {together}")
 
@@ -166,9 +166,9 @@ class Choices(ScanTest):
         some = self.scan("--queries", "8")
         self.assertEqual(some["settings"]["queries"], 8)
         every = self.scan("--queries", "all")
-        rows = every["metrics"]["entropy"]["rows"][0][0]
+        rows = every["metrics"]["entropy_with_sinks"]["rows"][0][0]
         self.assertEqual(rows, [32, 64, 123])
-        fewer = some["metrics"]["entropy"]["rows"][0][0]
+        fewer = some["metrics"]["entropy_with_sinks"]["rows"][0][0]
         self.assertTrue(all(a < b for a, b in zip(fewer, rows)), fewer)
         # The model runs over every row all the same.
         self.assertEqual(some["metrics"]["loss"], every["metrics"]["loss"])
@@ -186,7 +186,7 @@ class Choices(ScanTest):
         self.assertEqual(results["text"]["tokens"], [123, 96])
         self.assertEqual(results["coords"]["length"], [32, 64, 123])
         # The second is too short to take part at 123.
-        self.assertEqual(results["metrics"]["entropy"]["rows"][0][0], [64, 128, 123])
+        self.assertEqual(results["metrics"]["entropy_with_sinks"]["rows"][0][0], [64, 128, 123])
         notice = "other.txt has 96 tokens and takes part only up to length 64"
         self.assertEqual([n for n in results["notices"] if "takes part" in n], [notice])
         self.assertIn(f"headgauge: note: {notice}\n", done.err)
@@ -251,7 +251,7 @@ class Models(CommandTest):
         self.phantom("ghost", 6)
         arguments = ("scan", "ghost", "--tokens", "ghost/tokens.txt", "--lengths", "32,64,128")
         results = self.saved(*arguments)[0]
-        uniform = results["metrics"]["entropy_normalized"]["values"][0][0]
+        uniform = results["metrics"]["entropy_normalized_with_sinks"]["values"][0][0]
         for value in uniform:
             self.assertAlmostEqual(value, 1, delta=1e-5)
         # Each token stands once: the heads that look for its copies and at itself agree.
@@ -296,8 +296,8 @@ class Dumps(CommandTest):
         self.assertEqual(results["coords"]["length"], [32, 64, 80])
         self.assertEqual(results["text"]["tokens"], [80])
         self.assertEqual(results["text"]["tokens_total"], [80])
-        self.assertIn("entropy", results["metrics"])
-        for absent in ("distance", "separability", "union_coverage", "loss"):
+        self.assertIn("entropy_with_sinks", results["metrics"])
+        for absent in ("distance", "separability_with_sinks", "union_coverage", "loss"):
             self.assertNotIn(absent, results["metrics"])
         self.assertGreater(len(results["notices"]), 0)
         notes = [f"headgauge: note: {notice}" for notice in results["notices"]]

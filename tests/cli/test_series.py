@@ -20,11 +20,11 @@ class Series(CommandTest):
     def test_joins_scans_in_the_order_of_their_numbers(self) -> None:
         folders = [self.scan("check-100", 0.3), self.scan("check-20", 0.6), self.scan("check-5", 1.0)]
         out = self.folder / "series"
-        done = self.succeed("series", *folders, "--metrics", "entropy,max_weight", "--out", str(out))
+        done = self.succeed("series", *folders, "--metrics", "entropy_with_sinks,max_weight_with_sinks", "--out", str(out))
         results = validate(out / "results.json")
         self.assertEqual(results["command"], "series")
         self.assertEqual(results["coords"]["step"], [5, 20, 100])
-        self.assertEqual(results["coords"]["series_metric"], ["entropy", "max_weight"])
+        self.assertEqual(results["coords"]["series_metric"], ["entropy_with_sinks", "max_weight_with_sinks"])
         self.assertLess(results["metrics"]["series_change"]["values"][1][3][0], 0)  # colder
         self.assertIn("3 results from step 5 to step 100, at length 1024: ", done.out)
         self.assertRegex(done.out, r"step 5 +\S*check-5/results\.json: scan of .*demo/model")
@@ -40,15 +40,15 @@ class Series(CommandTest):
     def test_writes_a_table_of_the_steps(self) -> None:
         folders = [self.scan("check-1000000", 0.3), self.scan("check-0.5", 1.0)]
         out = self.folder / "series"
-        done = self.succeed("series", *folders, "--metrics", "entropy", "--out", str(out))
+        done = self.succeed("series", *folders, "--metrics", "entropy_with_sinks", "--out", str(out))
         self.assertIn(f"Written: {out}/results.json, {out}/heads.csv", done.out)
         self.assertEqual(sorted(path.name for path in out.iterdir()), ["heads.csv", "results.json"])
         results = json.loads((out / "results.json").read_text())
         with (out / "heads.csv").open() as file:
             rows = list(csv.DictReader(file))
-        self.assertEqual(list(rows[0]), ["layer", "head", "step", "entropy", "entropy_stderr"])
+        self.assertEqual(list(rows[0]), ["layer", "head", "step", "entropy_with_sinks", "entropy_with_sinks_stderr"])
         self.assertEqual([row["step"] for row in rows], ["0.5", "1e+06"] * 12)
-        self.assertEqual(float(rows[9]["entropy"]), results["metrics"]["entropy"]["values"][0][4][1])
+        self.assertEqual(float(rows[9]["entropy_with_sinks"]), results["metrics"]["entropy_with_sinks"]["values"][0][4][1])
         self.assertRegex(done.out, r"step 1000000 +\S*check-1000000/")
         self.assertRegex(done.out, r"(?m)^.* 1\.3 +entropy .* 1000000$")
 

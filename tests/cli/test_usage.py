@@ -132,10 +132,10 @@ class Values(UsageTest):
             (USAGE, "--layers 0 --heads 1.2", "none in common"),
             (USAGE, "--threads 100000", "--threads", "from 1 to 1024"),
             # What is sorted by is checked against what will be measured.
-            (USAGE, "--sort loss", "entropy", "separability"),
-            (USAGE, "--sort entropy_by_position", '"entropy_by_position"'),
-            (USAGE, "--sort distance --measures weights", "entropy"),
-            (USAGE, "--sort separability --top-n 1,50", "entropy"),
+            (USAGE, "--sort loss", "entropy_with_sinks", "separability_with_sinks"),
+            (USAGE, "--sort entropy_with_sinks_by_position", '"entropy_with_sinks_by_position"'),
+            (USAGE, "--sort distance --measures weights", "entropy_with_sinks"),
+            (USAGE, "--sort separability --top-n 1,50", "entropy_with_sinks"),
             base=("scan", "model", "--tokens", "ids.txt", "--out", "made/out"),
         )
 

@@ -129,12 +129,12 @@ class Names(WordsTest):
         scan = "scan model --tokens ids.txt"
         for name in ("old", "new"):
             self.scan(*scan.split()[1:], *QUICK, "--out", name)
-        limits = {"schema": "headgauge.limits/1", "limits": [{"metric": "entropy", "max_increas": 1}]}
+        limits = {"schema": "headgauge.limits/1", "limits": [{"metric": "entropy_with_sinks", "max_increas": 1}]}
         self.write("key.json", json.dumps(limits))
         limits["limits"] = [{"metric": "entropi", "max_increase": 1}]
         self.write("limits.json", json.dumps(limits))
         for code, words, near in (
-            (USAGE, f"{scan} --sort entropi", "entropy"),
+            (USAGE, f"{scan} --sort entropi", "entropy_with_sinks"),
             (USAGE, f"{scan} --measures weight", "weights"),
             (USAGE, f"{scan} --normalizer entmax:alpa=1.5", "alpha"),
             (USAGE, f"{scan} --x embeding", "embedding"),
@@ -143,10 +143,10 @@ class Names(WordsTest):
             (USAGE, f"{scan} --length 32", "--lengths"),
             (USAGE, "compare model --tokens ids.txt --normalizers ssmax", "--normalizer"),
             (USAGE, "list measures --group weigths", "weights"),
-            (USAGE, "list measures entropi", "entropy"),
+            (USAGE, "list measures entropi", "entropy_with_sinks"),
             (USAGE, "list measures saturatd", "saturated"),
-            (USAGE, "diff old new --metrics entropi", "entropy"),
-            (BAD_INPUT, "diff old new --limits limits.json", "entropy"),
+            (USAGE, "diff old new --metrics entropi", "entropy_with_sinks"),
+            (BAD_INPUT, "diff old new --limits limits.json", "entropy_with_sinks"),
             (BAD_INPUT, "diff old new --limits key.json", "max_increase"),
         ):
             self.refuse_each((code, words, f"(did you mean {near}?)"))
@@ -154,15 +154,15 @@ class Names(WordsTest):
 
     def test_one_metric_or_flag(self) -> None:
         every = json.loads(self.succeed("list", "measures", "--json").out)
-        [entropy] = [metric for metric in every if metric["name"] == "entropy"]
-        self.assertEqual(json.loads(self.succeed("list", "measures", "entropy", "--json").out), entropy)
-        text = " ".join(self.succeed("list", "measures", "entropy").out.split())
+        [entropy] = [metric for metric in every if metric["name"] == "entropy_with_sinks"]
+        self.assertEqual(json.loads(self.succeed("list", "measures", "entropy_with_sinks", "--json").out), entropy)
+        text = " ".join(self.succeed("list", "measures", "entropy_with_sinks").out.split())
         for key in ("title", "meaning", "unit", "formula", "source", "group", "dims"):
             self.assertIn(" ".join(entropy[key].split()), text)
-        self.assertNotIn("max_weight", text)
+        self.assertNotIn("max_weight_with_sinks", text)
         self.assertEqual(
-            self.succeed("list", "measures", "entropy_by_position").out,
-            self.succeed("list", "measures", "entropy").out,
+            self.succeed("list", "measures", "entropy_with_sinks_by_position").out,
+            self.succeed("list", "measures", "entropy_with_sinks").out,
         )
         for metric in every:
             for flag in metric["flags"]:
@@ -173,7 +173,7 @@ class Names(WordsTest):
         self.assertIn("the 95 % interval of its separability beyond the sinks, above", text)
         self.assertIn("above that of its weights permuted, ends below 0", text)
         self.refuse(USAGE, "list", "measures", "weights", says=("a group", "write --group weights"))
-        self.refuse(USAGE, "list", "measures", "entropy", "--group", "weights", says="one of the two")
+        self.refuse(USAGE, "list", "measures", "entropy_with_sinks", "--group", "weights", says="one of the two")
 
 
 class OtherFormats(WordsTest):

@@ -143,7 +143,7 @@ TEST(Compare, RoundingIsNotRecommended) {
     }
     // Normalizers that weigh alike are measured on the same rows.
     for (Index intervention = 1; intervention <= 5; ++intervention) {
-      EXPECT_NEAR(results.at("entropy_change", {0, 0, intervention, 1}), 0, 1e-4);
+      EXPECT_NEAR(results.at("entropy_with_sinks_change", {0, 0, intervention, 1}), 0, 1e-4);
     }
   }
 }
@@ -186,8 +186,8 @@ TEST(Compare, AHeadTriedByItselfIsThatHeadChanged) {
       for (Index intervention = 1; intervention < 4; ++intervention) {
         EXPECT_GT(tried.at("kl", {layer, head, intervention, 1}), 1e-6) << name;
         // A head gets what it got before, so its own metrics are those of the changed model.
-        EXPECT_EQ(tried.at("entropy", {layer, head, intervention, 1}),
-                  alone.at("entropy", {layer, head, intervention, 1}));
+        EXPECT_EQ(tried.at("entropy_with_sinks", {layer, head, intervention, 1}),
+                  alone.at("entropy_with_sinks", {layer, head, intervention, 1}));
         EXPECT_EQ(tried.at("output_change", {layer, head, intervention, 1}),
                   alone.at("output_change", {layer, head, intervention, 1}));
       }
@@ -286,7 +286,7 @@ TEST(Compare, PatternsHaveTheirOwnDimension) {
   double equal = 0;  // the entropy of equal weights on the kept keys, mean over the rows
   for (int t = 1; t <= 96; ++t) equal += std::log(std::min(t, 8)) / 96;
   EXPECT_NEAR(results.at("entropy_deficit", {0, 0, 1, 1}),
-              equal - results.at("entropy", {0, 0, 1, 1}), 1e-5);
+              equal - results.at("entropy_with_sinks", {0, 0, 1, 1}), 1e-5);
   EXPECT_GT(results.at("entropy_deficit_random", {0, 0, 1, 1}), 0);
   for (const char* name : {"entropy_deficit", "entropy_deficit_random"}) {
     EXPECT_NEAR(results.at(name, {0, 0, 2, 1}), results.at("entropy_deficit", {0, 0, 0, 1}), 1e-5);

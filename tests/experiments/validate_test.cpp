@@ -134,9 +134,9 @@ TEST(Validate, PredictorsAreTheMetricsOfTheText) {
                                                       {{"layer", l}, {"head", h}, *more.begin()});
       return found ? found->value : kUndefined;
     };
-    EXPECT_EQ(value({l, h, place("entropy"), 1}), cell("entropy", {}));
-    EXPECT_EQ(value({l, h, place("separability"), 1}),
-              cell("separability", {{"top_n", *judged_top_n(expected)}}));
+    EXPECT_EQ(value({l, h, place("entropy_with_sinks"), 1}), cell("entropy_with_sinks", {}));
+    EXPECT_EQ(value({l, h, place("separability_with_sinks"), 1}),
+              cell("separability_with_sinks", {{"top_n", *judged_top_n(expected)}}));
     EXPECT_EQ(value({l, h, place("layer"), 1}), head.layer);
   }
   // A metric by position, and one that numbers heads predict nothing.
@@ -278,9 +278,9 @@ TEST(ValidateAnswers, MeasureHeadsOnTheCasesWithoutAText) {
   const LabelledArray& value = results.require_metric("predictor_value");
   EXPECT_EQ(value.dim_names(), (std::vector<std::string>{"layer", "head", "predictor", "cases"}));
   const Results expected = converged(*open_group(1), options);
-  const Index entropy = results.require_coord("predictor").find("entropy").value_or(-1);
+  const Index entropy = results.require_coord("predictor").find("entropy_with_sinks").value_or(-1);
   ASSERT_GE(entropy, 0);
-  EXPECT_EQ(value({1, 0, entropy, 1}), expected.require_metric("entropy")({1, 0, 0}));
+  EXPECT_EQ(value({1, 0, entropy, 1}), expected.require_metric("entropy_with_sinks")({1, 0, 0}));
 }
 
 // Heads are looked up by number: some layers may be left out.

@@ -243,7 +243,7 @@ def spreadsheet(trial: Trial) -> None:
     labels = trial.draw.sample(SHEET, 2)
     good["coords"]["normalizer"] = labels
     good["metrics"] = {
-        "entropy": {
+        "entropy_with_sinks": {
             "dims": ["layer", "head", "normalizer", "length"],
             "unit": "nats",
             "values": [[[[1.0, 1.0]] * 2] * 3] * 2,

@@ -379,7 +379,7 @@ def options(trial: Trial) -> None:
         "--threads": ["1"],
         "--seed": ["7"],
         "--top": ["3", "all"],
-        "--sort": ["entropy", "mass"],
+        "--sort": ["entropy_with_sinks", "mass"],
         "--x": ["hidden", "value"],
         "--unit-sphere": ["true"],
     }

@@ -73,13 +73,13 @@ TEST_P(ScalarFlag, IsRaisedBeyondItsThresholdOnly) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, ScalarFlag,
-    ::testing::Values(ScalarCase{"entropy_normalized_beyond_sinks", .95, .9501, "dispersed"},
-                      ScalarCase{"entropy_normalized_beyond_sinks", .05, .0499, "collapsed"},
-                      ScalarCase{"sink_weight", .3, .3001, "role_sinks"}));
+    ::testing::Values(ScalarCase{"entropy_normalized", .95, .9501, "dispersed"},
+                      ScalarCase{"entropy_normalized", .05, .0499, "collapsed"},
+                      ScalarCase{"sink_weight", .3, .3001, "sinks"}));
 
 TEST(Flags, OnlyTheLongestLengthCounts) {
   Results r = two_heads();
-  r.add_metric("entropy_normalized_beyond_sinks", {"layer", "head", "length"}, "1").values = {
+  r.add_metric("entropy_normalized", {"layer", "head", "length"}, "1").values = {
       .99, .5, .99, .5};
   EXPECT_EQ(names(r), Names{});
 }
@@ -96,12 +96,12 @@ TEST(Flags, SensitiveAndRedundantHaveNoLength) {
 
 TEST(Flags, OverSelectedComparesKeysNeededWithKeysVisible) {
   Results r = two_heads();
-  set(r, "mass_90_beyond_sinks", 31.0);
+  set(r, "mass_90", 31.0);
   EXPECT_EQ(names(r), Names{}) << "without the visible keys there is nothing to compare with";
   set(r, "visible_keys", 512.5);  // 31 / 512.5 = .0605
   EXPECT_EQ(names(r), Names{"over_selected"});
   EXPECT_DOUBLE_EQ(find_flags(r)[0].value, 31.0 / 512.5);
-  r.metric("mass_90_beyond_sinks")->values[1] = 30.0;
+  r.metric("mass_90")->values[1] = 30.0;
   EXPECT_EQ(names(r), Names{});
 }
 
@@ -109,7 +109,7 @@ TEST(Flags, OverSelectedComparesKeysNeededWithKeysVisible) {
 Results with_excess(double excess, double error, double freedom = 1e9) {
   Results r = two_heads();
   LabelledArray& m =
-      r.add_metric("separability_excess_beyond_sinks", {"layer", "head", "length", "top_n"}, "1");
+      r.add_metric("separability_excess", {"layer", "head", "length", "top_n"}, "1");
   m.with_standard_errors();
   // Head 4, longest length: flat cells 4..7. What is not N = 20 would raise the flag.
   for (std::size_t cell = 4; cell < 8; ++cell) {
@@ -136,7 +136,7 @@ TEST(Flags, SaturatedWhereTheExcessIsShownToBeBelowChance) {
 TEST(Flags, SaturatedNeedsStandardErrors) {
   EXPECT_EQ(names(with_excess(-.1, kUndefined)), Names{});
   Results r = with_excess(-.1, .01);
-  r.metric("separability_excess_beyond_sinks")->standard_error.clear();
+  r.metric("separability_excess")->standard_error.clear();
   EXPECT_EQ(names(r), Names{});
 }
 
@@ -150,11 +150,11 @@ TEST(Flags, SaturatedUsesTheLargestTopNUpTo20ButNever1) {
 
 TEST(Flags, ADormantHeadIsNotJudgedByTheLittleThatItDoesBeside) {
   Results r = two_heads();
-  set(r, "entropy_normalized_beyond_sinks", .99);
+  set(r, "entropy_normalized", .99);
   set(r, "sink_weight", .951);
-  EXPECT_EQ(names(r), (Names{"dormant", "role_sinks"}));
+  EXPECT_EQ(names(r), (Names{"dormant", "sinks"}));
   r.metric("sink_weight")->values[1] = .949;
-  EXPECT_EQ(names(r), (Names{"dispersed", "role_sinks"}));
+  EXPECT_EQ(names(r), (Names{"dispersed", "sinks"}));
 }
 
 // Shares of head 4 by role, in the order of kRoles, all of them at this chance.
@@ -178,10 +178,10 @@ Results with_shares(const std::vector<double>& shares, double chance, std::int64
 
 TEST(Flags, ARoleIsAShareFarBeyondChance) {
   // chance + 0.4 (1 - chance) = 0.55 at a chance of a quarter.
-  EXPECT_EQ(names(with_shares({.56, .25, .25, .25, .25}, .25)), Names{"role_previous"});
+  EXPECT_EQ(names(with_shares({.56, .25, .25, .25, .25}, .25)), Names{"previous"});
   EXPECT_EQ(names(with_shares({.54, .25, .25, .25, .25}, .25)), Names{});
   const Flag flag = find_flags(with_shares({.1, .1, .1, .1, .7}, .25))[0];
-  EXPECT_EQ(flag.name, "role_induction");
+  EXPECT_EQ(flag.name, "induction");
   EXPECT_DOUBLE_EQ(flag.value, .7);
   EXPECT_DOUBLE_EQ(flag.threshold, .55);
   EXPECT_EQ(names(with_shares({.9, .9, .9, .9, .9}, .9)), Names{}) << "even weights";
@@ -189,21 +189,21 @@ TEST(Flags, ARoleIsAShareFarBeyondChance) {
 
 TEST(Flags, AHeadMayHaveSeveralRoles) {
   EXPECT_EQ(names(with_shares({.45, .9, .1, .7, .6}, 0)),
-            (Names{"role_previous", "role_duplicate", "role_induction"}));
-  EXPECT_EQ(names(with_shares({.41, .99, .1, .1, .1}, 0)), Names{"role_previous"})
+            (Names{"previous", "copies", "induction"}));
+  EXPECT_EQ(names(with_shares({.41, .99, .1, .1, .1}, 0)), Names{"previous"})
       << "the recent keys hold the previous one";
-  EXPECT_EQ(names(with_shares({.3, .8, .1, .1, .1}, 0)), Names{"role_recent"});
-  EXPECT_EQ(names(with_shares({.1, .1, .8, .1, .1}, 0)), Names{"role_distant"});
+  EXPECT_EQ(names(with_shares({.3, .8, .1, .1, .1}, 0)), Names{"near"});
+  EXPECT_EQ(names(with_shares({.1, .1, .8, .1, .1}, 0)), Names{"far"});
   Results resting = with_shares({.1, .1, .1, .1, .8}, 0);
   set(resting, "sink_weight", .6);
-  EXPECT_EQ(names(resting), (Names{"role_sinks", "role_induction"}));
+  EXPECT_EQ(names(resting), (Names{"sinks", "induction"}));
   resting.metric("sink_weight")->values[1] = .96;
-  EXPECT_EQ(names(resting), (Names{"dormant", "role_sinks"}));
+  EXPECT_EQ(names(resting), (Names{"dormant", "sinks"}));
 }
 
 TEST(Flags, ARoleNeedsEnoughRows) {
   const std::vector<double> shares = {.1, .1, .1, .1, .9};
-  EXPECT_EQ(names(with_shares(shares, 0, 32)), Names{"role_induction"});
+  EXPECT_EQ(names(with_shares(shares, 0, 32)), Names{"induction"});
   EXPECT_EQ(names(with_shares(shares, 0, 31)), Names{});
   const double none = kUndefined;
   EXPECT_EQ(names(with_shares({.1, .1, .1, none, none}, 0)), Names{});

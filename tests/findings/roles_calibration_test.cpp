@@ -102,7 +102,7 @@ TEST(RolesCalibration, RandomHeadsHaveNone) {
     std::map<std::string, int> counts;
     for (const Flag& flag : results.flags) ++counts[flag.name];
     // Some key is by chance what most queries look for where logits are that far apart.
-    const int resting = std::exchange(counts["role_sinks"], 0);
+    const int resting = std::exchange(counts["sinks"], 0);
     EXPECT_LE(resting, sharpness > 4 ? 5 : 0) << sharpness;
     int labelled = 0;
     for (const auto& [name, count] : counts) {
@@ -110,8 +110,8 @@ TEST(RolesCalibration, RandomHeadsHaveNone) {
     }
     double largest = 0;
     for (const HeadName& head : measured_heads(results)) {
-      for (const char* name : {"weight_duplicate_beyond_sinks", "weight_induction_beyond_sinks",
-                               "weight_previous_beyond_sinks", "sink_weight"}) {
+      for (const char* name : {"weight_copies", "weight_induction",
+                               "weight_previous", "sink_weight"}) {
         largest = std::max(largest, find_cell_of_head(results, name, head)->value);
       }
     }

@@ -64,24 +64,24 @@ inline Results scanned_results() {
   r.set_coord("epsilon", std::vector<double>{1e-3, .1});
 
   // uniform, sink, previous token, far retrieval, one key, nothing special
-  set_heads(r, "entropy_normalized", "1", {1, .41, .03, .22, .001, .73});
-  set_heads(r, "effective_tokens", "keys", {512.5, 9.6, 1.2, 3.456, 1.002, 120.25});
-  set_heads(r, "max_weight", "1", {.0073, .71, .97, .55, .999, .1});
+  set_heads(r, "entropy_normalized_with_sinks", "1", {1, .41, .03, .22, .001, .73});
+  set_heads(r, "effective_tokens_with_sinks", "keys", {512.5, 9.6, 1.2, 3.456, 1.002, 120.25});
+  set_heads(r, "max_weight_with_sinks", "1", {.0073, .71, .97, .55, .999, .1});
   set_heads(r, "sink_weight", "1", {.0073, .71, .002, .05, .004, .02});
-  set_heads(r, "attention_distance", "tokens", {255.8, 180.2, 1.04, 231.7, .1, 99.96});
-  set_heads(r, "mass_90", "keys", {461.7, 30.5, 1, 7.25, 1, 200.4});
+  set_heads(r, "attention_distance_with_sinks", "tokens", {255.8, 180.2, 1.04, 231.7, .1, 99.96});
+  set_heads(r, "mass_90_with_sinks", "keys", {461.7, 30.5, 1, 7.25, 1, 200.4});
   // Beyond the sinks: in the one head that has one, more widely than with it.
-  set_heads(r, "entropy_normalized_beyond_sinks", "1", {1, .92, .03, .22, .001, .73});
-  set_heads(r, "effective_tokens_beyond_sinks", "keys", {512.5, 290.5, 1.2, 3.456, 1.002, 120.25});
-  set_heads(r, "max_weight_beyond_sinks", "1", {.0073, .01, .97, .55, .999, .1});
-  set_heads(r, "attention_distance_beyond_sinks", "tokens", {255.8, 120.2, 1.04, 231.7, .1, 99.96});
-  set_heads(r, "mass_90_beyond_sinks", "keys", {461.7, 300.5, 1, 7.25, 1, 200.4});
+  set_heads(r, "entropy_normalized", "1", {1, .92, .03, .22, .001, .73});
+  set_heads(r, "effective_tokens", "keys", {512.5, 290.5, 1.2, 3.456, 1.002, 120.25});
+  set_heads(r, "max_weight", "1", {.0073, .01, .97, .55, .999, .1});
+  set_heads(r, "attention_distance", "tokens", {255.8, 120.2, 1.04, 231.7, .1, 99.96});
+  set_heads(r, "mass_90", "keys", {461.7, 300.5, 1, 7.25, 1, 200.4});
   set_heads(r, "visible_keys", "keys", {512.5, 512.5, 512.5, 512.5, 512.5, 512.5});
   set_heads(r, "jacobian_frobenius", "1", {.05, .2, .1, .3, none, .15});
   set_heads(r, "critical_n_head", "keys", {-1, 11, 1, 5, none, 45});
-  set_separability(r, "separability_beyond_sinks", {.21, .83, .64, .98, .4, .62});
-  set_separability(r, "separability_null_beyond_sinks", {.44, .45, .46, .47, .5, .41});
-  set_separability(r, "separability_excess_beyond_sinks", {-.23, .38, .18, .51, -.1, .21});
+  set_separability(r, "separability", {.21, .83, .64, .98, .4, .62});
+  set_separability(r, "separability_null", {.44, .45, .46, .47, .5, .41});
+  set_separability(r, "separability_excess", {-.23, .38, .18, .51, -.1, .21});
   r.add_metric("loss", {kOutcome, "length"}, "nats").values = {5.125, 4.3};
   r.add_metric("critical_n", {"length"}, "keys").values = {none, 11};
   r.add_metric("critical_fraction", {"length"}, "1").values = {none, 11.0 / 1024};

@@ -194,10 +194,10 @@ TEST(Summary, CountsRolesAndNamesTheHeadsOfTheRareOnes) {
   const auto flag = [&](const char* name, int layer, int head, double value) {
     r.flags.push_back({name, layer, head, 1024, value, .4, "", "", {}});
   };
-  flag("role_induction", 1, 0, .5);
-  flag("role_induction", 0, 2, .8);
-  flag("role_previous", 0, 2, .45);
-  flag("role_recent", 1, 1, .9);
+  flag("induction", 1, 0, .5);
+  flag("induction", 0, 2, .8);
+  flag("previous", 0, 2, .45);
+  flag("near", 1, 1, .9);
   testing::expect_every_number_is_in_the_results(r);
   EXPECT_EQ(
       texts(r)[1],
@@ -224,7 +224,7 @@ TEST(Summary, SaysWhatTheTheoremExpectsAndWhatCopiesDo) {
 
 TEST(Summary, CountsNoSaturatedHeadsWhereNoneWasJudged) {
   Results r = scanned_results();
-  r.metric("separability_excess_beyond_sinks")->standard_error.clear();
+  r.metric("separability_excess")->standard_error.clear();
   r.flags = find_flags(r);
   testing::expect_every_number_is_in_the_results(r);
   EXPECT_EQ(texts(r)[3],
@@ -302,10 +302,10 @@ TEST_F(RestingHeads, AreNoneThatDisperseOrKeepSelecting) {
 
 TEST_F(RestingHeads, AreNoneThatGrow) {
   // The findings of these groups come first: the results say that they were not measured.
-  for (const char* name : {"critical_n", "separability_excess_beyond_sinks"}) {
+  for (const char* name : {"critical_n", "separability_excess"}) {
     std::erase_if(results_.metrics, [&](const auto& metric) { return metric.first == name; });
   }
-  results_.metric("effective_tokens")->values = {2, 900, 5, 50, 900, 2, 5, 60, 5, 70, 5, 80};
+  results_.metric("effective_tokens_with_sinks")->values = {2, 900, 5, 50, 900, 2, 5, 60, 5, 70, 5, 80};
   EXPECT_EQ(lines_on_growth(),
             "From L = 64 to L = 1024, head 0.0 goes from 2.00 to 900 effective keys, head 0.2 from "
             "900 to 2.00.");

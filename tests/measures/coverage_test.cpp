@@ -241,7 +241,7 @@ void compare_with_brute_force(const std::vector<std::string>& patterns,
       double coverage = 0, independent = 0, mean_p = 0;
       std::int64_t count = 0;
       for (Index h = 0; h < kHeads; ++h) {
-        mean_p += statistics.at("separability", h, l, place).value / kHeads;
+        mean_p += statistics.at("separability_with_sinks", h, l, place).value / kHeads;
       }
       for (int document = 0; document < 2; ++document) {
         const auto& own = heads[document];
@@ -258,7 +258,7 @@ void compare_with_brute_force(const std::vector<std::string>& patterns,
             const auto keys = visible_keys(own[h], q);
             const oracle::Separation found = oracle::separate(row, row.points, size);
             for (std::size_t k = 0; k < size; ++k) {
-              const double p = in_text.at("separability", h, l, place).value;
+              const double p = in_text.at("separability_with_sinks", h, l, place).value;
               missed.try_emplace(keys[row.order[k]], 1.0).first->second *= 1.0 - p;
               if (found.apart[k]) distinguishable.insert(keys[row.order[k]]);
             }

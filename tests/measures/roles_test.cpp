@@ -134,7 +134,7 @@ void check_shares(Seen seen, const std::vector<Index>& sinks) {
     const Matrix<double>& by_gap = values.at("induction_by_gap");
     ASSERT_EQ(by_gap.cols(), 8) << "up to 199 tokens";
     for (Index c = 0; c < 8; ++c) {
-      const double share = values.at("weight_induction_beyond_sinks")(r, 0);
+      const double share = values.at("weight_induction")(r, 0);
       if (gap < (1 << c) || gap >= (2 << c) || std::isnan(share)) {
         EXPECT_TRUE(std::isnan(by_gap(r, c))) << r << " " << c;
       } else {
@@ -190,9 +190,9 @@ TEST(Roles, FollowEarlierCopiesUpToTheQueryItself) {
   auto& of_a = made.weights[3];
   std::ranges::copy(std::vector<float>{.1f, .2f, .3f, .4f}, of_a.begin());
   const RowValues values = observe(made);
-  EXPECT_NEAR(values.at("weight_duplicate")(3, 0), .4, 1e-7);
-  EXPECT_NEAR(values.at("weight_induction")(3, 0), .6, 1e-7);
-  EXPECT_TRUE(std::isnan(values.at("weight_duplicate")(1, 0))) << "the first b";
+  EXPECT_NEAR(values.at("weight_copies_with_sinks")(3, 0), .4, 1e-7);
+  EXPECT_NEAR(values.at("weight_induction_with_sinks")(3, 0), .6, 1e-7);
+  EXPECT_TRUE(std::isnan(values.at("weight_copies_with_sinks")(1, 0))) << "the first b";
 }
 
 TEST(Roles, AreUndefinedWithoutTokensOrWeight) {
@@ -200,11 +200,11 @@ TEST(Roles, AreUndefinedWithoutTokensOrWeight) {
   std::ranges::fill(made.weights[90], 0.0f);
   const RowValues bare = observe(made, nullptr, false);
   for (Index r = 0; r < 100; ++r) {
-    EXPECT_TRUE(std::isnan(bare.at("weight_duplicate")(r, 0)));
-    EXPECT_TRUE(std::isnan(bare.at("weight_induction")(r, 0)));
+    EXPECT_TRUE(std::isnan(bare.at("weight_copies_with_sinks")(r, 0)));
+    EXPECT_TRUE(std::isnan(bare.at("weight_induction_with_sinks")(r, 0)));
   }
-  EXPECT_FALSE(std::isnan(bare.at("weight_previous")(89, 0)));
-  EXPECT_TRUE(std::isnan(bare.at("weight_previous")(90, 0)));
+  EXPECT_FALSE(std::isnan(bare.at("weight_previous_with_sinks")(89, 0)));
+  EXPECT_TRUE(std::isnan(bare.at("weight_previous_with_sinks")(90, 0)));
 }
 
 }  // namespace

@@ -214,7 +214,7 @@ inline std::map<std::string, double> measure(const Row& row, std::size_t n) {
 
   const std::vector<Vector>& x = row.points;
   const Separation separation = separate(row, x, n);
-  out["separability"] =
+  out["separability_with_sinks"] =
       static_cast<double>(std::count(separation.apart.begin(), separation.apart.end(), true)) /
       count;
   const double r = separation.r;

@@ -94,15 +94,15 @@ class SelectionRows : public ::testing::TestWithParam<Case> {
         };
         if (size >= row.a.size()) {
           EXPECT_TRUE(std::isnan(at("distance")));
-          EXPECT_TRUE(std::isnan(at("separability")));
+          EXPECT_TRUE(std::isnan(at("separability_with_sinks")));
           continue;
         }
         for (const auto& [metric, expected] : oracle::measure(row, size)) {
           if (std::ranges::find(left_out, metric) != left_out.end()) continue;
           // Ratios and their bounds are measured against 1, the rest against themselves.
-          const bool is_ratio = metric.starts_with("separability");
+          const bool is_ratio = metric.starts_with("separability_with_sinks");
           const double scale = std::max(std::abs(expected), is_ratio ? 1.0 : 1e-6);
-          const bool is_count = metric == "separability" || metric == "separability_lower";
+          const bool is_count = metric == "separability_with_sinks" || metric == "separability_lower";
           EXPECT_NEAR(at(metric), expected, is_count ? 1e-9 : 1e-4 * scale)
               << metric << " of row " << q << " at N = " << size;
         }
@@ -135,9 +135,9 @@ class SelectionRows : public ::testing::TestWithParam<Case> {
               << metric << " of row " << q << " at N = " << size;
           ++measured;
           if (excess == nullptr) return;
-          EXPECT_NEAR(at(excess), at("separability") - expected, 1e-9);
+          EXPECT_NEAR(at(excess), at("separability_with_sinks") - expected, 1e-9);
         };
-        check("separability_null", 2, "separability_excess", any, any.points);
+        check("separability_null_with_sinks", 2, "separability_excess_with_sinks", any, any.points);
         check("separability_null_local", 8, "separability_excess_local", local, local.points);
         check("separability_sphere", 8, nullptr, any, sphere_points_of(q));
       }
@@ -214,8 +214,8 @@ TEST_P(SelectionRows, SharesAgreeWithTheDefinitions) {
         return values.find(metric + "_at_share")->second(q, static_cast<Index>(s));
       };
       if (n < 2 || shares[s] * n < 1) {
-        EXPECT_TRUE(std::isnan(at("margin")) && std::isnan(at("separability")));
-        EXPECT_TRUE(std::isnan(at("selected_mass")) && std::isnan(at("separability_excess")));
+        EXPECT_TRUE(std::isnan(at("margin")) && std::isnan(at("separability_with_sinks")));
+        EXPECT_TRUE(std::isnan(at("selected_mass")) && std::isnan(at("separability_excess_with_sinks")));
         continue;
       }
       ++measured;
@@ -223,17 +223,17 @@ TEST_P(SelectionRows, SharesAgreeWithTheDefinitions) {
       auto expected = oracle::measure(row, size);
       EXPECT_NEAR(at("selected_mass"), expected["selected_mass"], 1e-5) << q;
       EXPECT_NEAR(at("margin"), expected["margin"], 1e-4 * std::max(expected["margin"], 1e-6)) << q;
-      EXPECT_NEAR(at("separability"), expected["separability"], 1e-9) << q << " at N = " << size;
+      EXPECT_NEAR(at("separability_with_sinks"), expected["separability_with_sinks"], 1e-9) << q << " at N = " << size;
       if ((q + head_.head) % 2 != 0) {
-        EXPECT_TRUE(std::isnan(at("separability_excess")));
+        EXPECT_TRUE(std::isnan(at("separability_excess_with_sinks")));
         continue;
       }
       const oracle::Row permuted =
           permuted_row(q, RandomDomain::separability_pairing, Index{1} << 20);
       const auto apart = oracle::separate(permuted, permuted.points, size).apart;
       const auto null = std::count(apart.begin(), apart.end(), true);
-      EXPECT_NEAR(at("separability_excess"),
-                  at("separability") - static_cast<double>(null) / static_cast<double>(size), 1e-9);
+      EXPECT_NEAR(at("separability_excess_with_sinks"),
+                  at("separability_with_sinks") - static_cast<double>(null) / static_cast<double>(size), 1e-9);
     }
   }
   EXPECT_GT(measured, head_.length() / 2);
@@ -320,7 +320,7 @@ TEST(Selection, VectorsOfLengthZeroStayZero) {
       for (std::size_t place = 0; place < options.top_n.size(); ++place) {
         const auto size = static_cast<std::size_t>(options.top_n[place]);
         if (size >= row.a.size()) continue;
-        for (const char* metric : {"distance", "separability", "expected_distance"}) {
+        for (const char* metric : {"distance", "separability_with_sinks", "expected_distance"}) {
           const double expected = oracle::measure(row, size).at(metric);
           EXPECT_NEAR(values.find(metric)->second(q, static_cast<Index>(place)), expected,
                       1e-4 * std::max(1.0, expected))
@@ -344,7 +344,7 @@ TEST(Selection, NothingExceedsTheNullWhereKeysAreAlike) {
       options.top_n = {1, 5, 20};
       const RowValues values = SelectionDriver(options, {}).run(head);
       Index measured = 0;
-      for (const char* metric : {"separability_excess", "separability_excess_local"}) {
+      for (const char* metric : {"separability_excess_with_sinks", "separability_excess_local"}) {
         const Matrix<double>& excess = values.find(metric)->second;
         for (Index q = 0; q < head.length(); ++q) {
           for (Index place = 0; place < 3; ++place) {

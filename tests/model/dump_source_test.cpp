@@ -108,7 +108,7 @@ TEST(DumpSource, LayersWithoutAttentionKeepTheirNumbers) {
   };
   EXPECT_TRUE(has_true_layers(found));
   EXPECT_EQ(found.layers_done, 2);
-  for (const char* name : {"entropy", "max_weight", "first_weight"}) {
+  for (const char* name : {"entropy_with_sinks", "max_weight_with_sinks", "first_weight"}) {
     EXPECT_EQ(found.require_metric(name).values, expected.require_metric(name).values) << name;
   }
   CompareOptions compared;
@@ -121,7 +121,7 @@ TEST(DumpSource, LayersWithoutAttentionKeepTheirNumbers) {
     };
     const Results of_hybrid = run(*source), of_dense = run(*plain);
     EXPECT_TRUE(has_true_layers(of_hybrid));
-    for (const char* name : {"entropy", "output_change"}) {
+    for (const char* name : {"entropy_with_sinks", "output_change"}) {
       EXPECT_EQ(of_hybrid.require_metric(name).values, of_dense.require_metric(name).values)
           << name;
     }

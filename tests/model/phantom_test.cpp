@@ -26,11 +26,11 @@ TEST(PhantomFlags, NameTheHeadsThatWereBuiltIn) {
     return false;
   };
   EXPECT_TRUE(flagged("dispersed", 0));
-  EXPECT_TRUE(flagged("role_sinks", 1));
+  EXPECT_TRUE(flagged("sinks", 1));
   EXPECT_TRUE(flagged("collapsed", 4));
   EXPECT_TRUE(flagged("dispersed", 1)) << "beyond its sink the weights are even";
   EXPECT_FALSE(flagged("dispersed", 2));
-  EXPECT_FALSE(flagged("role_sinks", 0));
+  EXPECT_FALSE(flagged("sinks", 0));
 }
 
 TEST(PhantomFlags, NameTheRolesThatWereBuiltIn) {
@@ -48,12 +48,12 @@ TEST(PhantomFlags, NameTheRolesThatWereBuiltIn) {
     EXPECT_TRUE(roles.emplace(flag.head, flag.name).second) << "two roles of head " << flag.head;
     EXPECT_GE(flag.value, flag.threshold);
   }
-  EXPECT_EQ(roles, (std::map<int, std::string>{{1, "role_sinks"},
-                                               {2, "role_previous"},
-                                               {3, "role_duplicate"},
-                                               {4, "role_recent"},
-                                               {5, "role_induction"},
-                                               {6, "role_distant"}}));
+  EXPECT_EQ(roles, (std::map<int, std::string>{{1, "sinks"},
+                                               {2, "previous"},
+                                               {3, "copies"},
+                                               {4, "near"},
+                                               {5, "induction"},
+                                               {6, "far"}}));
 }
 
 }  // namespace

@@ -129,7 +129,7 @@ def separability(a: Array, u: Array, chosen: list[int], m: float = 1.0) -> dict[
         tail = 1.0 - math.exp(-(max(r - v, 0.0) ** 2) / (2.0 * v * v))
         lower.append(max(0.0, 1.0 - v * v / r**2, tail))
     return {
-        "separability": sum(q < r for q in selected_distances(a, u, chosen)) / size,
+        "separability_with_sinks": sum(q < r for q in selected_distances(a, u, chosen)) / size,
         "separability_lower": sum(q < r for q in xi) / size,
         "separability_model_lower": sum(lower) / size,
         "separability_model_upper": sum(upper) / size,

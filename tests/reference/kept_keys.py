@@ -70,5 +70,5 @@ def kept_rows(
     packed = pack(block, beyond)
     found = {name + BEYOND: values for name, values in paired_rows(packed, cloud, top_n, draws).items()}
     distinct = pack(block, one_of_each_vector(block, beyond, vectors))
-    excess = paired_rows(distinct, cloud, top_n, draws)["separability_excess"]
+    excess = paired_rows(distinct, cloud, top_n, draws)["separability_excess_with_sinks"]
     return found | {"separability_excess_distinct": excess, "equal_key_pairs": equal_pairs(packed, vectors)}

@@ -91,7 +91,7 @@ class Oracle:
     ) -> tuple[dict[str, Array], list[dict[int, tuple[Array, Array]]], list[tuple[Array, Array]]]:
         """Row values of one head in one document, its sets and its top ten."""
         document, s = self.documents[number], self.settings
-        needs_sets = self._wants("separability") or self._wants("coverage")
+        needs_sets = self._wants("separability_with_sinks") or self._wants("coverage")
         sphere = self._sphere(document.point_width(layer)) if points and needs_sets else None
         draws = Draws(s.seed, layer, head, number)
         parts, chosen, tops = [], [], []
@@ -123,7 +123,7 @@ class Oracle:
                 found, sets = separability_rows(block, points.cloud, sphere, s.top_n, draws)
                 part |= found
                 chosen.append(sets)
-                if self._wants("separability"):
+                if self._wants("separability_with_sinks"):
                     part |= kept_rows(block, points.cloud, s.top_n, draws, document.vectors)
             parts.append(part)
         return concatenate(parts), chosen, tops
@@ -219,7 +219,7 @@ class Oracle:
 
         return {
             "entropy_slope": cell(*found.entropy),
-            "max_weight_slope": cell(*found.max_weight),
+            "max_weight_slope": cell(*found.max_weight_with_sinks),
             "critical_temperature_slope": cell(*found.critical),
             **{
                 f"effective_tokens_forecast{end}": cell(found.forecast[:, k], none)
@@ -279,7 +279,7 @@ class Oracle:
         s = self.settings
         width = max(d.length for d in self.documents)
         visible = np.concatenate([d.visible for d in self.documents])
-        share = np.stack([c["separability"].value for c in cells])  # (heads, length, top_n)
+        share = np.stack([c["separability_with_sinks"].value for c in cells])  # (heads, length, top_n)
         union, independent = [], []
         for place, size in enumerate(s.top_n):
             members = [r.chosen[size][0] for r in rows]
@@ -312,7 +312,7 @@ class Oracle:
         for number, document in enumerate(self.documents):
             here = self.index.document == number
             up_to = here & self.index.up_to(length)
-            p = [row_mean(r.values["separability"], self.index, up_to).value[place] for r in rows]
+            p = [row_mean(r.values["separability_with_sinks"], self.index, up_to).value[place] for r in rows]
             if not np.isnan(p).any():
                 own = [chosen[here] for chosen in members]
                 values[here] = union_independent(own, np.asarray(p), document.length)

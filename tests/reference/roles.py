@@ -27,11 +27,11 @@ def kinds(block: RowBlock) -> dict[str, Array]:
         follow[:, 1:] = copies[:, :-1]
     recent = np.abs(t - j) < RECENT
     return {
-        "weight_previous": j == t - 1,
-        "weight_recent": recent,
-        "weight_distant": ~recent & ~block.at_sinks,
-        "weight_duplicate": copies,
-        "weight_induction": follow,
+        "weight_previous_with_sinks": j == t - 1,
+        "weight_near_with_sinks": recent,
+        "weight_far_with_sinks": ~recent & ~block.at_sinks,
+        "weight_copies_with_sinks": copies,
+        "weight_induction_with_sinks": follow,
     }
 
 
@@ -57,7 +57,7 @@ def row_values(block: RowBlock) -> dict[str, Array]:
         values[name + BEYOND + STAND_FOR] = rest / np.where(whole > 0.0, whole, 1.0)
         chances.append(np.where(says, count / np.where(others > 0, others, 1), np.nan))
     values["role_chance" + STAND_FOR] = rest / np.where(whole > 0.0, whole, 1.0)
-    values["induction_by_gap"] = by_gap(block, values["weight_induction" + BEYOND])
+    values["induction_by_gap"] = by_gap(block, values["weight_induction_with_sinks" + BEYOND])
     values["induction_by_gap" + STAND_FOR] = values["role_chance" + STAND_FOR]
     return values | {"role_chance": np.stack(chances, axis=1)}
 

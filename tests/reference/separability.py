@@ -21,8 +21,8 @@ from tests.reference.rows import RowBlock, rank
 Array = npt.NDArray[Any]
 
 SCALARS = (
-    "separability separability_lower separability_model_lower separability_model_upper "
-    "separability_lower_paper separability_upper_paper separability_null separability_excess "
+    "separability_with_sinks separability_lower separability_model_lower separability_model_upper "
+    "separability_lower_paper separability_upper_paper separability_null_with_sinks separability_excess_with_sinks "
     "separability_null_local separability_excess_local separability_sphere separability_null_lower"
 ).split()
 # Each null is measured in one row of so many; in the next head those are the rows before.
@@ -241,7 +241,7 @@ def paired_rows(block: RowBlock, cloud: Cloud, top_n: list[int], draws: Draws) -
     """Separability, its null and the excess of each row, NaN in the rows left out."""
     real = shares(block, cloud, top_n)
     null = dealt_shares(block, cloud, top_n, draws, NULL_ROWS, PAIRING)
-    return {"separability": real, "separability_null": null, "separability_excess": real - null}
+    return {"separability_with_sinks": real, "separability_null_with_sinks": null, "separability_excess_with_sinks": real - null}
 
 
 def null_rows(
@@ -252,7 +252,7 @@ def null_rows(
     names.remove("separability_null_lower")
     found = {name: np.full(real.shape, np.nan) for name in names}
     for name, every, domain in (
-        ("separability_null", NULL_ROWS, PAIRING),
+        ("separability_null_with_sinks", NULL_ROWS, PAIRING),
         ("separability_null_local", LOCAL_ROWS, LOCAL_PAIRING),
     ):
         found[name] = dealt_shares(block, cloud, top_n, draws, every, domain)
@@ -265,7 +265,7 @@ def null_rows(
                 for i, first in enumerate(draws.first_points(dealt, len(sphere.points)))
             ]
         )
-    found["separability_excess"] = real - found["separability_null"]
+    found["separability_excess_with_sinks"] = real - found["separability_null_with_sinks"]
     found["separability_excess_local"] = real - found["separability_null_local"]
     return found
 
@@ -292,14 +292,14 @@ def separability_rows(
         place, step = top_n.index(size), sizes.index(size)
         picked = select(block, cloud, use, size, real[:, step])
         members[use], distinct[use] = picked.members, picked.distinct
-        found["separability"][use, place] = picked.distinct.mean(axis=1)
+        found["separability_with_sinks"][use, place] = picked.distinct.mean(axis=1)
         a = np.take_along_axis(block.weights[use], picked.members, axis=1)
         n = block.n[use]
         shape = cloud.delta[n], cloud.largest[n], cloud.points.shape[1]
         values = bound_rows(np.abs(a), picked.radius, *shape)
         for name, column in values.items():
             found[name][use, place] = column
-    found |= null_rows(block, cloud, sphere, top_n, found["separability"], draws)
+    found |= null_rows(block, cloud, sphere, top_n, found["separability_with_sinks"], draws)
     found["separability_null_lower"] = dealt_rows(block, cloud, top_n, draws.chosen(block, NULL_ROWS))
     found["mean_cosine"] = np.array([cloud.moments(int(n))[0] for n in block.n])
     return found, chosen

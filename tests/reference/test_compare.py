@@ -82,7 +82,7 @@ class Scan(unittest.TestCase):
         for layer, head in self.settings.heads:
             for i, length in enumerate(LENGTHS):
                 seen = [self.row(layer, head, *where) for where in self.rows(length)]
-                found = self.metrics["entropy"].values[layer, head, i]
+                found = self.metrics["entropy_with_sinks"].values[layer, head, i]
                 expected = self.mean([float(-(a * np.log(a)).sum()) for _, a, _ in seen])
                 self.assertAlmostEqual(found, expected)
                 for j, size in enumerate(TOP_N):
@@ -90,9 +90,9 @@ class Scan(unittest.TestCase):
                     expected = self.mean([brute.distance(*row) for row in fit])
                     self.assertAlmostEqual(self.metrics["distance"].values[layer, head, i, j], expected)
                     separable = [brute.separability(a, on_unit_sphere(x), chosen) for a, x, chosen in fit]
-                    expected = self.mean([row["separability"] for row in separable])
-                    self.assertAlmostEqual(self.metrics["separability"].values[layer, head, i, j], expected)
-                    count = self.metrics["separability"].rows
+                    expected = self.mean([row["separability_with_sinks"] for row in separable])
+                    self.assertAlmostEqual(self.metrics["separability_with_sinks"].values[layer, head, i, j], expected)
+                    count = self.metrics["separability_with_sinks"].rows
                     assert count is not None
                     self.assertEqual(count[layer, head, i, j], len(fit))
 
@@ -110,7 +110,7 @@ class Scan(unittest.TestCase):
             self.assertEqual(found.rows[1, 0, place], len(shares))
 
     def test_bins_by_position(self) -> None:
-        found = self.metrics["max_weight_by_position"].values[1, 0]
+        found = self.metrics["max_weight_with_sinks_by_position"].values[1, 0]
         lower = 0
         for place, upper in enumerate([1, 2, 4, 8, 16]):
             values = [
@@ -128,7 +128,7 @@ class Scan(unittest.TestCase):
         np.testing.assert_array_equal(self.metrics["sensitivity_max"].values, g.max(axis=(0, 1)))
 
     def test_union_of_heads(self) -> None:
-        size, shares = 3, self.metrics["separability"].values[0, :, 1, 1]
+        size, shares = 3, self.metrics["separability_with_sinks"].values[0, :, 1, 1]
         separable_of, hoped_of = [], []
         for document, t in self.rows(16):
             if t <= size:
@@ -231,10 +231,10 @@ class Scan(unittest.TestCase):
     def test_finds_what_is_wrong(self) -> None:
         wrong = copy.deepcopy(self.results)
         metrics = wrong["metrics"]
-        metrics["entropy"]["values"][0][1][1] += 1e-3
-        metrics["max_weight"]["stderr"] = copy.deepcopy(metrics["max_weight"]["values"])
+        metrics["entropy_with_sinks"]["values"][0][1][1] += 1e-3
+        metrics["max_weight_with_sinks"]["stderr"] = copy.deepcopy(metrics["max_weight_with_sinks"]["values"])
         metrics["distance"]["rows"][1][0][0][0] += 1
-        metrics["separability"]["values"][0][0][0][0] = None
+        metrics["separability_with_sinks"]["values"][0][0][0][0] = None
         metrics["jacobian_bound"]["dims"] = ["head", "layer", "length"]
         metrics["critical_n"]["values"][0] += 1
         metrics["visible_keys"]["values"][1][1][0] += 1
@@ -244,13 +244,13 @@ class Scan(unittest.TestCase):
         metrics["sensitivity_top2"]["values"][0][1] *= 1.01
         metrics["top_overlap"]["values"][1][0] += 0.01
         metrics["top_overlap_partner"]["values"][1][0] = 0
-        del metrics["mass_90_by_position"]
+        del metrics["mass_90_with_sinks_by_position"]
         metrics["critical_ks_d"]["p"][1] += 0.01
         metrics["closest_n"]["low"][0] = 1
         metrics["closest_ratio"]["p"] = metrics["closest_ratio"]["values"]
         del metrics["effective_tokens_forecast"]["high"]
         expected = (
-            "entropy max_weight distance separability jacobian_bound critical_n mass_90_by_position "
+            "entropy_with_sinks max_weight_with_sinks distance separability_with_sinks jacobian_bound critical_n mass_90_with_sinks_by_position "
             "visible_keys weight_bound_use separability_excess_distinct equal_key_pairs sensitivity_top2 "
             "top_overlap top_overlap_partner critical_ks_d closest_n closest_ratio "
             "effective_tokens_forecast"

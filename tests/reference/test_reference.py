@@ -136,8 +136,8 @@ class RandomNumbers(unittest.TestCase):
 
 BEYOND_METRICS = set(
     (
-        "entropy entropy_normalized effective_tokens participation_ratio max_weight mass_90 "
-        "attention_distance"
+        "entropy_with_sinks entropy_normalized_with_sinks effective_tokens_with_sinks participation_ratio_with_sinks max_weight_with_sinks mass_90_with_sinks "
+        "attention_distance_with_sinks"
     ).split()
 )
 
@@ -167,20 +167,20 @@ class Rows(unittest.TestCase):
             ent = float(-(a * np.log(a)).sum())
             expected = {
                 "mass": 1.0,
-                "entropy": ent,
-                "effective_tokens": math.exp(ent),
-                "participation_ratio": 1.0 / float((a * a).sum()),
-                "max_weight": ordered[0],
-                "mass_90": k90,
+                "entropy_with_sinks": ent,
+                "effective_tokens_with_sinks": math.exp(ent),
+                "participation_ratio_with_sinks": 1.0 / float((a * a).sum()),
+                "max_weight_with_sinks": ordered[0],
+                "mass_90_with_sinks": k90,
                 "first_weight": a[0],
-                "attention_distance": sum(a[j] * (t - 1 - j) for j in range(t)),
+                "attention_distance_with_sinks": sum(a[j] * (t - 1 - j) for j in range(t)),
                 "logit_range": logits.max() - logits.min(),
                 "scaled_weight_min": t * ordered[-1],
                 "scaled_weight_max": t * ordered[0],
                 "visible_keys": t,
             }
             if t >= 2:
-                expected["entropy_normalized"] = ent / math.log(t)
+                expected["entropy_normalized_with_sinks"] = ent / math.log(t)
                 expected["weight_bound_use"] = math.log(t * ordered[0]) / (logits.max() - logits.min())
             # Everything lies beyond the sinks where there are none.
             for name in BEYOND_METRICS & expected.keys():
@@ -207,10 +207,10 @@ class Rows(unittest.TestCase):
             q = rest / rest.sum()
             back = np.array([t - 1 - j for j in range(t) if j not in (0, 3)])
             expected = {
-                "entropy": float(-(q * np.log(q)).sum()),
-                "participation_ratio": 1.0 / float((q * q).sum()),
-                "max_weight": q.max(),
-                "attention_distance": float((q * back).sum()),
+                "entropy_with_sinks": float(-(q * np.log(q)).sum()),
+                "participation_ratio_with_sinks": 1.0 / float((q * q).sum()),
+                "max_weight_with_sinks": q.max(),
+                "attention_distance_with_sinks": float((q * back).sum()),
             }
             for name, value in expected.items():
                 self.assertAlmostEqual(found[name + BEYOND][t - 1], value, delta=1e-12, msg=name)
@@ -301,14 +301,14 @@ class Rows(unittest.TestCase):
             m = 1.0 if on_sphere else max(float(np.linalg.norm(p)) for p in u[:t])
             for place, size in enumerate(top_n):
                 if t <= size:
-                    self.assertTrue(math.isnan(found["separability"][t - 1, place]))
+                    self.assertTrue(math.isnan(found["separability_with_sinks"][t - 1, place]))
                     continue
                 members = brute.top_set(logits, size)
                 expected = brute.separability(a, u[:t], members, m)
                 for name, value in expected.items():
                     self.assertAlmostEqual(found[name][t - 1, place], value, delta=1e-9, msg=name)
                 self.assertEqual(chosen[size][0][t - 1].tolist(), members)
-                self.assertLessEqual(expected["separability_lower"], expected["separability"])
+                self.assertLessEqual(expected["separability_lower"], expected["separability_with_sinks"])
 
     def test_nulls_are_of_the_row_with_its_weights_permuted(self) -> None:
         sphere = Cloud.on_sphere(philox.sphere_points(0, 4, self.count))
@@ -319,7 +319,7 @@ class Rows(unittest.TestCase):
         for t in range(2, self.count + 1):
             logits, a, _ = self.row(t)
             for name, domain, every, points, excess in (
-                ("separability_null", philox.PAIRING, NULL_ROWS, u, "separability_excess"),
+                ("separability_null_with_sinks", philox.PAIRING, NULL_ROWS, u, "separability_excess_with_sinks"),
                 ("separability_null_local", philox.LOCAL_PAIRING, LOCAL_ROWS, u, "separability_excess_local"),
                 ("separability_sphere", philox.PAIRING, SPHERE_ROWS, sphere.points, None),
             ):
@@ -340,11 +340,11 @@ class Rows(unittest.TestCase):
                         self.assertTrue(math.isnan(value))
                         continue
                     members = brute.top_set(moved_logits, size)
-                    blind = brute.separability(moved, seen, members)["separability"]
+                    blind = brute.separability(moved, seen, members)["separability_with_sinks"]
                     self.assertEqual(value, blind)
                     measured += 1
                     if excess is not None:
-                        real = found["separability"][t - 1, place]
+                        real = found["separability_with_sinks"][t - 1, place]
                         self.assertEqual(found[excess][t - 1, place], real - blind)
         self.assertGreater(measured, 20)
 
@@ -356,7 +356,7 @@ class Rows(unittest.TestCase):
         vectors[[5, 7, 8]] = 2
         self.x[9], vectors[9] = self.x[0], 0  # a copy of a sink is none
         u = on_unit_sphere(self.x)
-        names = ["separability", "separability_null", "separability_excess"]
+        names = ["separability_with_sinks", "separability_null_with_sinks", "separability_excess_with_sinks"]
         draws = Draws(seed=3, layer=2, head=1, document=1)
         block = replace(self.block, sinks=sinks)
         found = kept_rows(block, Points.of(self.x).cloud, self.top_n, draws, vectors)
@@ -428,9 +428,9 @@ class Rows(unittest.TestCase):
         draws, cloud = Draws(seed=3, layer=2, head=1, document=1), self.points.cloud
         all_keys, _ = separability_rows(self.block, cloud, sphere, self.top_n, draws)
         kept = kept_rows(self.block, cloud, self.top_n, draws, np.arange(self.count))
-        for name in ("separability", "separability_null", "separability_excess"):
+        for name in ("separability_with_sinks", "separability_null_with_sinks", "separability_excess_with_sinks"):
             np.testing.assert_array_equal(kept[name + BEYOND], all_keys[name])
-        np.testing.assert_array_equal(kept["separability_excess_distinct"], all_keys["separability_excess"])
+        np.testing.assert_array_equal(kept["separability_excess_distinct"], all_keys["separability_excess_with_sinks"])
         np.testing.assert_array_equal(kept["equal_key_pairs"][1:], 0.0)
 
     def test_nothing_exceeds_the_null_where_keys_are_alike(self) -> None:
@@ -442,7 +442,7 @@ class Rows(unittest.TestCase):
         for block, points in ((equal, x), (self.block, np.tile(x[:1], (self.count, 1)))):
             cloud = Points.of(points).cloud
             found, _ = separability_rows(block, cloud, cloud, sizes, draws)
-            for name in ("separability_excess", "separability_excess_local"):
+            for name in ("separability_excess_with_sinks", "separability_excess_local"):
                 values = found[name][~np.isnan(found[name])]
                 self.assertGreater(len(values), 0)
                 self.assertTrue((values == 0.0).all())
@@ -452,7 +452,7 @@ class Rows(unittest.TestCase):
         cloud = Points.of(x).cloud
         block = one_row(np.zeros(3), 2)
         found, _ = separability_rows(block, cloud, cloud, [1, 2], Draws(0, 0, 0, 0))
-        self.assertEqual(found["separability"][0, 0], 0.0)  # r = 0
+        self.assertEqual(found["separability_with_sinks"][0, 0], 0.0)  # r = 0
         self.assertTrue(math.isnan(found["separability_lower_paper"][0, 0]))
 
     def test_ties_take_the_lower_index(self) -> None:

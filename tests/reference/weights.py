@@ -32,14 +32,14 @@ def spread(p: Array, t: Array, counts: Array) -> dict[str, Array]:
         keys = np.arange(1, p.shape[1] + 1)
         k90, doubt = keys_for_mass(p)
         return {
-            "entropy": ent,
-            "entropy_normalized": np.where(counts >= 2, ent / np.log(counts), np.nan),
-            "effective_tokens": np.exp(ent),
-            "participation_ratio": 1.0 / (p * p).sum(axis=1),
-            "mass_90": k90,
-            "mass_90" + DOUBT: doubt,
-            "attention_distance": (p * np.abs(t[:, None] - keys[None, :])).sum(axis=1),
-            "max_weight": p.max(axis=1),
+            "entropy_with_sinks": ent,
+            "entropy_normalized_with_sinks": np.where(counts >= 2, ent / np.log(counts), np.nan),
+            "effective_tokens_with_sinks": np.exp(ent),
+            "participation_ratio_with_sinks": 1.0 / (p * p).sum(axis=1),
+            "mass_90_with_sinks": k90,
+            "mass_90_with_sinks" + DOUBT: doubt,
+            "attention_distance_with_sinks": (p * np.abs(t[:, None] - keys[None, :])).sum(axis=1),
+            "max_weight_with_sinks": p.max(axis=1),
         }
 
 
@@ -108,15 +108,15 @@ def row_values(block: RowBlock) -> dict[str, Array]:
     logit_range = block.logits.max(axis=1) - low_logit
     values = {
         "mass": a.sum(axis=1),
-        "entropy": ent,
-        "entropy_normalized": np.divide(ent, log_n, out=np.full_like(ent, np.nan), where=n >= 2),
-        "effective_tokens": np.exp(ent),
-        "participation_ratio": where_some(1.0 / np.where(some, (p * p).sum(axis=1), 1.0)),
-        "max_weight": highest,
-        "mass_90": where_some(k90),
-        "mass_90" + DOUBT: where_some(k90_doubt),
+        "entropy_with_sinks": ent,
+        "entropy_normalized_with_sinks": np.divide(ent, log_n, out=np.full_like(ent, np.nan), where=n >= 2),
+        "effective_tokens_with_sinks": np.exp(ent),
+        "participation_ratio_with_sinks": where_some(1.0 / np.where(some, (p * p).sum(axis=1), 1.0)),
+        "max_weight_with_sinks": highest,
+        "mass_90_with_sinks": where_some(k90),
+        "mass_90_with_sinks" + DOUBT: where_some(k90_doubt),
         "first_weight": a[:, 0],
-        "attention_distance": where_some(distance),
+        "attention_distance_with_sinks": where_some(distance),
         "logit_range": logit_range,
         "scaled_weight_min": n * lowest,
         "scaled_weight_max": n * highest,

@@ -47,7 +47,7 @@ TEST(AddExperiment, OfAModelTakesPaperBAloneAndKeepsLayerAndHead) {
   model.set_coord("head", std::vector<double>{0, 1});
   model.set_coord("length", std::vector<double>{512});
   model.set_coord("tokens", std::vector<double>{64});
-  model.add_metric("entropy", {"layer", "head", "length"}, "nats");
+  model.add_metric("entropy_with_sinks", {"layer", "head", "length"}, "nats");
   model.add_metric("cache_bytes_by_layer", {"layer"}, "bytes");
   model.add_metric("rate_mean", {"layer", "head"}, "1").values = {0.5, 0.6};
   model.add_metric("error_mean", {"layer", "head", "tokens"}, "1").values = {1, 2};

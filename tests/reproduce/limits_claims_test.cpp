@@ -169,10 +169,10 @@ TEST(ReturnsDiminish, NotTested) {
 // Heads alternate about the mean.
 Claim separability_with(const std::function<double(double)>& mean, double spread = 0.02) {
   MadeScan made;
-  made.fill("separability_beyond_sinks", "length", [&](int head, double, double n) {
+  made.fill("separability", "length", [&](int head, double, double n) {
     return mean(n) + (head % 2 == 0 ? spread : -spread);
   });
-  made.fill("separability_null_beyond_sinks", "length", [](int, double, double) { return 0.5; });
+  made.fill("separability_null", "length", [](int, double, double) { return 0.5; });
   made.fill("separability_sphere", "length", [](int, double, double) { return 0.4; });
   made.fill("separability_excess_distinct", "length", [](int, double, double) { return -0.07; });
   return judge_claim("separability_settles", made.results);
@@ -197,12 +197,12 @@ TEST(SeparabilitySettles, HoldsAndDoesNot) {
 TEST(SeparabilitySettles, CannotTellHowFarItMoves) {
   // All means are within the band; half of the heads fall by 0.1 per doubling, half rise.
   MadeScan made;
-  made.fill("separability_beyond_sinks", "length", [](int head, double, double n) {
+  made.fill("separability", "length", [](int head, double, double n) {
     return 0.78 + (head % 2 == 0 ? 0.1 : -0.1) * std::log2(n / 20) / std::log2(5);
   });
   EXPECT_EQ(judge_claim("separability_settles", made.results).verdict, holds);
   MadeScan wild;
-  wild.fill("separability_beyond_sinks", "length", [](int head, double, double n) {
+  wild.fill("separability", "length", [](int head, double, double n) {
     return 0.775 + (head % 2 == 0 ? 0.155 : -0.155) * (n > 20 ? 1 : -1);
   });
   EXPECT_EQ(judge_claim("separability_settles", wild.results).verdict, cannot_tell);
@@ -214,14 +214,14 @@ TEST(SeparabilitySettles, CannotTell) {
   EXPECT_EQ(separability_with([](double) { return 0.68; }, 0.03).verdict, does_not_hold);
   MadeScan few;
   few.results.set_coord("top_n", std::vector<double>{1, 5, 20, 100});
-  few.fill("separability_beyond_sinks", "length", [](int, double, double) { return 0.8; });
+  few.fill("separability", "length", [](int, double, double) { return 0.8; });
   EXPECT_EQ(judge_claim("separability_settles", few.results).verdict, not_tested);
 }
 
 TEST(SphereReachesTheBand, EveryVerdict) {
   const auto sphere_with = [](const MadeScan::Formula& value) {
     MadeScan made;
-    made.fill("separability_beyond_sinks", "length", [](int, double, double) { return 0.8; });
+    made.fill("separability", "length", [](int, double, double) { return 0.8; });
     made.fill("separability_sphere", "length", value);
     return judge_claim("sphere_reaches_the_band", made.results).verdict;
   };

@@ -77,7 +77,7 @@ Claim tracks_with(const OfHeadAndSize& bound, const OfHeadAndSize& measured) {
   MadeScan made;
   made.fill("separability_upper_paper", "length",
             [&](int head, double, double n) { return bound(head, n); });
-  made.fill("separability", "length",
+  made.fill("separability_with_sinks", "length",
             [&](int head, double, double n) { return measured(head, n); });
   return judge_claim("separability_bound_tracks", made.results);
 }
@@ -100,13 +100,13 @@ TEST(SeparabilityBoundTracks, EveryVerdict) {
 // Every null has an error of 0.01 of 30 degrees of freedom.
 Claim bounded_with(const OfHeadAndSize& bound, const OfHeadAndSize& null) {
   MadeScan made;
-  made.fill("separability_null", "length",
+  made.fill("separability_null_with_sinks", "length",
             [&](int head, double, double n) { return null(head, n); });
   made.fill("separability_null_lower", "length",
             [&](int head, double, double n) { return bound(head, n); });
   made.fill("separability_lower_paper", "length",
             [](int, double, double n) { return 0.5 - n / 20; });
-  LabelledArray& nulls = *made.results.metric("separability_null");
+  LabelledArray& nulls = *made.results.metric("separability_null_with_sinks");
   nulls.with_standard_errors();
   std::ranges::fill(nulls.standard_error, 0.01);
   std::ranges::fill(nulls.degrees_of_freedom, 30);
@@ -144,7 +144,7 @@ Verdict cold_with(const OfHeadAndSize& norm, const OfHeadAndSize& separability) 
     norms.values[2 * head + 1] = norm(head, 1);
     value.values[head] = separability(head, 0.1);
   }
-  made.fill("separability_excess_beyond_sinks", "length",
+  made.fill("separability_excess", "length",
             [&](int head, double, double) { return separability(head, 1); });
   return judge_claim("cold_raises_the_norm_alone", made.results).verdict;
 }

@@ -103,7 +103,7 @@ TEST(Catalogue, AnswersAnOldNameWithTheNewOne) {
             "; it is now \"p\" of rank_correlation");
   EXPECT_EQ(metric_hint("critical_p", {}), "; it is now \"p\" of critical_n");
   EXPECT_EQ(metric_hint("entropy_low", {}), "") << "entropy never had an interval";
-  EXPECT_EQ(metric_hint("entrophy", {"entropy"}), did_you_mean("entrophy", {"entropy"}));
+  EXPECT_EQ(metric_hint("entrophy", {"entropy_with_sinks"}), did_you_mean("entrophy", {"entropy_with_sinks"}));
 }
 
 TEST(Catalogue, RefusesWhatIsNotACompleteDeclaration) {
@@ -184,7 +184,7 @@ TEST(Catalogue, HasTheMetricsOfEveryCommand) {
   EXPECT_EQ(std::ranges::count(groups, "convergence"), 0);
   EXPECT_EQ(metric_info("critical_n_head").none, -1);
   EXPECT_EQ(metric_info("critical_fraction_head").fraction_of, "critical_n_head");
-  EXPECT_EQ(metric_of_flag("collapsed"), &metric_info("entropy_normalized_beyond_sinks"));
+  EXPECT_EQ(metric_of_flag("collapsed"), &metric_info("entropy_normalized"));
   EXPECT_EQ(metric_of_flag("no such flag"), nullptr);
   EXPECT_EQ(find_metric_info("own_metric"), nullptr);
   EXPECT_THROW(metric_info("own_metric"), std::logic_error);

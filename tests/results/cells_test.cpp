@@ -25,7 +25,7 @@ TEST(FindCell, TakesTheLongestLengthUnlessAnotherIsPicked) {
   const Results r = made_results();
   EXPECT_EQ(find_cell(r, "loss", {})->value, 4.25);
   EXPECT_EQ(find_cell(r, "loss", {{"length", 0}})->value, 5.5);
-  const auto cell = find_cell(r, "entropy", {{"head", 1}, {"layer", 0}});
+  const auto cell = find_cell(r, "entropy_with_sinks", {{"head", 1}, {"layer", 0}});
   EXPECT_EQ(cell->index, (std::vector<Index>{0, 1, 1}));
   EXPECT_EQ(cell->value, 0.1 * 3);
   EXPECT_EQ(cell->standard_error, 1.0 / 3.0);
@@ -118,20 +118,20 @@ TEST(FindCell, SaysWhereNoneWasFound) {
 TEST(FindCell, IsNothingWhereThereIsNothing) {
   const Results r = made_results();
   EXPECT_FALSE(find_cell(r, "nothing", {}));
-  EXPECT_FALSE(find_cell(r, "entropy", {{"layer", 0}})) << "no head was picked";
-  EXPECT_FALSE(find_cell(r, "mass_90", {{"layer", 0}, {"head", 0}})) << "undefined";
+  EXPECT_FALSE(find_cell(r, "entropy_with_sinks", {{"layer", 0}})) << "no head was picked";
+  EXPECT_FALSE(find_cell(r, "mass_90_with_sinks", {{"layer", 0}, {"head", 0}})) << "undefined";
 }
 
 TEST(MeasuredHeads, ByAnyDefinedCellWithTheirLabels) {
   Results r = made_results();
   r.set_coord("layer", std::vector<double>{5, 8});
   r.set_coord("head", std::vector<double>{1, 2, 3});
-  for (const char* name : {"entropy", "distance", "mass_90"}) {
+  for (const char* name : {"entropy_with_sinks", "distance", "mass_90_with_sinks"}) {
     for (double& value : r.metric(name)->values) value = kUndefined;
   }
   EXPECT_TRUE(measured_heads(r).empty());
   r.metric("distance")->values[4] = 0;  // layer 5, head 2, first length
-  r.metric("mass_90")->values[11] = 1;  // layer 8, head 3
+  r.metric("mass_90_with_sinks")->values[11] = 1;  // layer 8, head 3
   const auto heads = measured_heads(r);
   ASSERT_EQ(heads.size(), 2u);
   EXPECT_EQ(heads[0].text(), "5.2");

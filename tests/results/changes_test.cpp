@@ -245,10 +245,10 @@ TEST(ChangesOfAComparison, TakeTheErrorsOfTheChange) {
 TEST(ChangesOfAComparison, HaveALineForEachHeadAndIntervention) {
   Results r = compared();
   const std::vector<std::string> dims{"layer", "head", "normalizer", "length"};
-  r.add_metric("entropy", dims, "nats").values = {1, 1, 2, 3, 1, 1, 4, 4, 4, 5, 4, 4};
+  r.add_metric("entropy_with_sinks", dims, "nats").values = {1, 1, 2, 3, 1, 1, 4, 4, 4, 5, 4, 4};
   LabelledArray& change = r.add_metric("other_name", dims, "nats");
   change.values = {0, 0, 1, 2, 0, 0, 0, 0, 0, 1, 0, 0};
-  change.change_of = "entropy";
+  change.change_of = "entropy_with_sinks";
   const ChangeList list = list_changes(r);
   EXPECT_EQ(list.measured.size(), 1u);
   ASSERT_EQ(list.unmeasured.size(), 2u);
@@ -266,10 +266,10 @@ TEST(ChangesOfAComparison, HaveALineForEachHeadAndIntervention) {
 // One denominator for all interventions, or the list is in no order.
 TEST(ChangesOfAComparison, AreRelativeToTheLargestValueOfTheMetric) {
   Results r = compared();
-  r.add_metric("entropy", {"normalizer", "length"}, "nats").values = {1, 1, 1, 2, 1, 8};
-  LabelledArray& change = r.add_metric("entropy_change", {"normalizer", "length"}, "nats");
+  r.add_metric("entropy_with_sinks", {"normalizer", "length"}, "nats").values = {1, 1, 1, 2, 1, 8};
+  LabelledArray& change = r.add_metric("entropy_with_sinks_change", {"normalizer", "length"}, "nats");
   change.values = {0, 0, 0, 1, 0, 7};
-  change.change_of = "entropy";
+  change.change_of = "entropy_with_sinks";
   const ChangeList list = list_changes(r);
   ASSERT_EQ(list.unmeasured.size(), 2u);
   EXPECT_EQ(list.unmeasured[0].relative, 7.0 / 8);
@@ -279,7 +279,7 @@ TEST(ChangesOfAComparison, AreRelativeToTheLargestValueOfTheMetric) {
 TEST(ChangesOfAComparison, AreOfMetricsWithAChangeAlone) {
   Results r = compared();
   r.set_coord("position", Numbers{8, 16});
-  r.add_metric("entropy", {"normalizer", "length"}, "nats").values = {1, 1, 9, 9, 9, 9};
+  r.add_metric("entropy_with_sinks", {"normalizer", "length"}, "nats").values = {1, 1, 9, 9, 9, 9};
   r.add_metric("by_position", {"normalizer", "position"}, "nats").values = {1, 1, 9, 9, 9, 9};
   LabelledArray& change = r.add_metric("by_position_change", {"normalizer", "position"}, "nats");
   change.values = {0, 0, 8, 8, 8, 8};

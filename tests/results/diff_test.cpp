@@ -353,7 +353,7 @@ TEST(Diff, FlagsGainedAndLost) {
   const auto flagged = [](const std::vector<Flag>& flags) {
     Results r = run_of({0, 1}, {0, 1}, {32});
     LabelledArray& m =
-        r.add_metric("entropy_normalized_beyond_sinks", {"layer", "head", "length"}, "1");
+        r.add_metric("entropy_normalized", {"layer", "head", "length"}, "1");
     m.values = {0.5, 0.5, 0.5, kUndefined};
     r.flags = flags;
     return r;
@@ -363,7 +363,7 @@ TEST(Diff, FlagsGainedAndLost) {
   };
   const Results before = flagged({flag("dispersed", 0, 0), flag("dispersed", 0, 1)});
   Results after = flagged({flag("dispersed", 0, 1), flag("collapsed", 1, 0),
-                           flag("dispersed", 1, 1), flag("role_sinks", 0, 0)});
+                           flag("dispersed", 1, 1), flag("sinks", 0, 0)});
   const Results d = diff(before, after);
   ASSERT_EQ(d.flags.size(), 2u) << "1.1 was measured in neither, sinks were not";
   EXPECT_EQ(d.flags[0].name + d.flags[0].change, "dispersedlost");
@@ -373,9 +373,9 @@ TEST(Diff, FlagsGainedAndLost) {
   EXPECT_TRUE(diff(before, after, {.metrics = {"measured"}}).flags.empty());
   EXPECT_EQ(parse_results(results_text(d), "t").flags[0].change, "lost");
   // One head that only one of the runs measured.
-  after.metric("entropy_normalized_beyond_sinks")->values[2] = 0.5;
+  after.metric("entropy_normalized")->values[2] = 0.5;
   Results partly = before;
-  partly.metric("entropy_normalized_beyond_sinks")->values[2] = kUndefined;
+  partly.metric("entropy_normalized")->values[2] = kUndefined;
   EXPECT_EQ(diff(partly, after).flags.size(), 1u);
 }
 

@@ -108,7 +108,7 @@ TEST(ResultsMeaning, EveryKindOfSourceIsReadBack) {
 
 Change some_change(int k, double standard_error) {
   Change change;
-  change.metric = "entropy";
+  change.metric = "entropy_with_sinks";
   change.labels = {{"layer", std::to_string(k)}, {"length", "64"}};
   change.cell = {k, 1};
   change.before = 0.1 * k;

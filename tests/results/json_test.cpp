@@ -96,7 +96,7 @@ TEST(ResultsJson, HasTheShapeThatTheFormatPromises) {
   EXPECT_EQ(json["schema"], "headgauge.results/3");
   EXPECT_EQ(json["coords"]["length"].dump(), "[32,64]");
   EXPECT_EQ(json["coords"]["layer_type"].size(), 2u);
-  const Json& entropy = json["metrics"]["entropy"];
+  const Json& entropy = json["metrics"]["entropy_with_sinks"];
   EXPECT_EQ(entropy["dims"].dump(), R"(["layer","head","length"])");
   EXPECT_EQ(entropy["unit"], "nats");
   EXPECT_EQ(entropy["values"][1][2][0], 1.0);  // flat cell (1 * 3 + 2) * 2
@@ -143,14 +143,14 @@ TEST(ResultsJson, IsTheCommittedFile) {
 
 TEST(ResultsJson, DegreesOfFreedomAreThereWhereAnyAreKnown) {
   Results r = made_results();
-  LabelledArray& entropy = *r.metric("entropy");
+  LabelledArray& entropy = *r.metric("entropy_with_sinks");
   entropy.with_standard_errors();
-  EXPECT_FALSE(to_json(r)["metrics"]["entropy"].contains("degrees_of_freedom"));
+  EXPECT_FALSE(to_json(r)["metrics"]["entropy_with_sinks"].contains("degrees_of_freedom"));
   entropy.degrees_of_freedom[3] = 4.5;
   const Results read = parse_results(results_text(r), "r");
   expect_same(read, r);
-  EXPECT_EQ(read.metric("entropy")->degrees_of_freedom[3], 4.5);
-  EXPECT_TRUE(std::isnan(read.metric("entropy")->degrees_of_freedom[0]));
+  EXPECT_EQ(read.metric("entropy_with_sinks")->degrees_of_freedom[3], 4.5);
+  EXPECT_TRUE(std::isnan(read.metric("entropy_with_sinks")->degrees_of_freedom[0]));
 }
 
 TEST(ResultsJson, EveryPartOfAnEstimateIsReadBack) {
@@ -295,7 +295,7 @@ TEST(ResultsJson, ClaimsAreThereOnlyWhereThereAreAny) {
 TEST(ResultsJson, UnknownKeysAreIgnored) {
   Json json = to_json(made_results());
   json["new_part"] = {{"a", 1}};
-  json["metrics"]["entropy"]["quantiles"] = {1, 2};
+  json["metrics"]["entropy_with_sinks"]["quantiles"] = {1, 2};
   json["flags"][0]["colour"] = "red";
   expect_same(results_from_json(json, "t"), made_results());
 }

@@ -23,7 +23,7 @@ inline Results made_results() {
   r.set_coord(kOutcome, std::vector<std::string>{kText});
   r.set_coord("layer_type", std::vector<std::string>{"full_attention", "full_attention"});
 
-  LabelledArray& entropy = r.add_metric("entropy", {"layer", "head", "length"}, "nats");
+  LabelledArray& entropy = r.add_metric("entropy_with_sinks", {"layer", "head", "length"}, "nats");
   for (std::size_t i = 0; i < entropy.values.size(); ++i) {
     entropy.values[i] = 0.1 * static_cast<double>(i);
   }
@@ -34,7 +34,7 @@ inline Results made_results() {
   distance.rows.assign(distance.values.size(), 0);
   distance.values[5] = 2.5;
   distance.rows[5] = 63;
-  r.add_metric("mass_90", {"layer", "head", "length"}, "keys").values[11] = 17.25;
+  r.add_metric("mass_90_with_sinks", {"layer", "head", "length"}, "keys").values[11] = 17.25;
   r.add_metric("loss", {kOutcome, "length"}, "nats").values = {5.5, 4.25};
   LabelledArray& closest = r.add_metric("closest_n", {"length"}, "keys").with_intervals();
   closest.set({1}, {.value = 3, .low = 2, .high = 4.5});
@@ -44,7 +44,7 @@ inline Results made_results() {
   r.flags.push_back({"redundant", 1, 2, 64, 0.875, 0.8, "convention", "Drop one of them.", 0});
   r.summary = {{"At L = 64 head 1.2 is at 17.2 keys.",
                 {{"64", {FactSource::Kind::coordinate, "length", {1}}, 64},
-                 {"17.2", {FactSource::Kind::cell, "mass_90", {1, 2, 1}}, 17.25}},
+                 {"17.2", {FactSource::Kind::cell, "mass_90_with_sinks", {1, 2, 1}}, 17.25}},
                 {"1.2"}}};
   r.notices = {"3 rows had no mass"};
   r.timings = {.forward = 0.5, .total = 1.75};

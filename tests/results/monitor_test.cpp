@@ -26,14 +26,14 @@ std::string error_of(const std::string& text) {
 
 TEST(MonitorRecords, AreMetricsOverLayerHeadAndStep) {
   const Results results =
-      parse_monitor(record(10, R"("entropy":[[1,2],[3,null]])") +
-                        record(30, R"("entropy":[[5,6],[7,8]],"own":[[0,0],[0,1]])") +
-                        record(20, R"("entropy":[[9,9],[9,9]])"),
+      parse_monitor(record(10, R"("entropy_with_sinks":[[1,2],[3,null]])") +
+                        record(30, R"("entropy_with_sinks":[[5,6],[7,8]],"own":[[0,0],[0,1]])") +
+                        record(20, R"("entropy_with_sinks":[[9,9],[9,9]])"),
                     "records");
   EXPECT_EQ(command_text(results.command), "monitor");
   const auto steps = results.coord_numbers("step");
   EXPECT_EQ(std::vector<double>(steps.begin(), steps.end()), (std::vector<double>{10, 20, 30}));
-  const LabelledArray& entropy = results.require_metric("entropy");
+  const LabelledArray& entropy = results.require_metric("entropy_with_sinks");
   EXPECT_EQ(entropy.dim_names(), (std::vector<std::string>{"layer", "head", "step"}));
   EXPECT_EQ(entropy.unit, "nats");
   EXPECT_EQ(entropy({1, 0, 0}), 3.0);
@@ -46,8 +46,8 @@ TEST(MonitorRecords, AreMetricsOverLayerHeadAndStep) {
 }
 
 TEST(MonitorRecords, TheLastOfAStepCountsAndATornLineIsLeftOut) {
-  const std::string whole = record(1, R"("entropy":[[1]])") + record(1, R"("entropy":[[2]])");
-  EXPECT_EQ(parse_monitor(whole, "records").at("entropy", {0, 0, 0}), 2.0);
+  const std::string whole = record(1, R"("entropy_with_sinks":[[1]])") + record(1, R"("entropy_with_sinks":[[2]])");
+  EXPECT_EQ(parse_monitor(whole, "records").at("entropy_with_sinks", {0, 0, 0}), 2.0);
   const Results torn = parse_monitor(whole + kBegin + "2,\"metr", "records");
   EXPECT_EQ(torn.coord_size("step"), 1);
   expect_part(torn.notices.back(), "cut off");
@@ -56,7 +56,7 @@ TEST(MonitorRecords, TheLastOfAStepCountsAndATornLineIsLeftOut) {
 }
 
 TEST(MonitorRecords, WarningsNameTheirHeads) {
-  const std::string entropy = R"("entropy":[[1,2],[3,4]])";
+  const std::string entropy = R"("entropy_with_sinks":[[1,2],[3,4]])";
   const Results quiet = parse_monitor(record(1, entropy), "records");
   ASSERT_EQ(quiet.summary.size(), 2U);
   EXPECT_TRUE(quiet.summary[1].heads.empty());
@@ -71,7 +71,7 @@ TEST(MonitorRecords, WarningsNameTheirHeads) {
 }
 
 TEST(MonitorRecords, SayWhatIsWrong) {
-  const std::string entropy = R"("entropy":[[1,2],[3,4]])";
+  const std::string entropy = R"("entropy_with_sinks":[[1,2],[3,4]])";
   expect_part(error_of(""), "at least one record");
   expect_part(error_of("{}\n"), "headgauge.monitor/1");
   expect_part(error_of(kBegin + "-1,\"metrics\":{}}\n"), "step");
@@ -79,9 +79,9 @@ TEST(MonitorRecords, SayWhatIsWrong) {
   expect_part(error_of(record(1, "")), "metrics");
   for (const char* values :
        {"3", "[]", "[3]", "[[]]", "[[\"a\"]]", "[[1,2],[3]]", "[[1],[2],{}]"}) {
-    EXPECT_NE(error_of(record(1, std::string("\"entropy\":") + values)), "nothing") << values;
+    EXPECT_NE(error_of(record(1, std::string("\"entropy_with_sinks\":") + values)), "nothing") << values;
   }
-  expect_part(error_of(record(1, entropy) + record(2, R"("entropy":[[1,2]])")), "line 2");
+  expect_part(error_of(record(1, entropy) + record(2, R"("entropy_with_sinks":[[1,2]])")), "line 2");
   expect_part(error_of(record(1, entropy, R"(,"warnings":3)")), "warnings");
 }
 
@@ -100,13 +100,13 @@ TEST(MonitorRecords, LookAtAllSizesBeforeTheyTakeMemory) {
   for (int k = 1; k < 300'000; ++k) rows += ",0";
   rows += "]";
   for (int k = 1; k < 300'000; ++k) rows += ",0";
-  expect_part(error_of(record(1, "\"entropy\":" + rows + "]")), "heads as in the first record");
+  expect_part(error_of(record(1, "\"entropy_with_sinks\":" + rows + "]")), "heads as in the first record");
 }
 
 TEST(MonitorRecords, AreWrittenAsTheyReadBack) {
   const Results results =
-      parse_monitor(record(10, R"("entropy":[[1,2],[3,null]],"own":[[0,0],[0,1]])") +
-                        record(20, R"("entropy":[[5,6],[7,8]],"own":[[0,0],[0,1]])"),
+      parse_monitor(record(10, R"("entropy_with_sinks":[[1,2],[3,null]],"own":[[0,0],[0,1]])") +
+                        record(20, R"("entropy_with_sinks":[[5,6],[7,8]],"own":[[0,0],[0,1]])"),
                     "records");
   EXPECT_EQ(results_text(parse_results(results_text(results), "written")), results_text(results));
 }
@@ -114,7 +114,7 @@ TEST(MonitorRecords, AreWrittenAsTheyReadBack) {
 TEST(MonitorRecords, AreReadByTheirEnding) {
   const testing::TemporaryFolder folder("monitor");
   const std::string path = folder / "monitor.jsonl";
-  write_atomically(path, record(1, R"("entropy":[[1]])"));
+  write_atomically(path, record(1, R"("entropy_with_sinks":[[1]])"));
   EXPECT_EQ(command_text(read_results(path).command), "monitor");
 }
 

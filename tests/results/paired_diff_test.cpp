@@ -13,7 +13,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-constexpr const char* kFlagged = "entropy_normalized_beyond_sinks";  // judges "dispersed"
+constexpr const char* kFlagged = "entropy_normalized";  // judges "dispersed"
 
 // A run on one text whose metric "m" has these values, one for each head.
 Results run_on(const std::string& text, const Numbers& values) {

@@ -86,7 +86,7 @@ class Schema(unittest.TestCase):
         ):
             changed = self.made | {"metrics": {name: metric}}
             self.assertTrue(any(fault in found for found in schema.faults_of(changed)), fault)
-        for name, of in (("loss_change", "loss"), ("gaussian_loss", None), ("entropy_change", "entropy")):
+        for name, of in (("loss_change", "loss"), ("gaussian_loss", None), ("entropy_with_sinks_change", "entropy_with_sinks")):
             metric = loss | ({"change_of": of} if of else {})
             self.assertEqual(list(schema.faults_of(self.made | {"metrics": {name: metric}})), [])
 
@@ -126,7 +126,7 @@ class Schema(unittest.TestCase):
         self.refused("flags/0/name", "sink", "partner")
 
     def test_intervals_and_tests(self):
-        entropy = self.made["metrics"]["entropy"]
+        entropy = self.made["metrics"]["entropy_with_sinks"]
         of_length = {"dims": ["length"], "unit": "keys"}
         closest = {**of_length, "values": [2, None], "low": [1, None], "high": [2.5, None]}
         critical = {**of_length, "none": -1, "values": [2, -1], "p": [0, 0.2]}

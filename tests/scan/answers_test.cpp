@@ -108,8 +108,8 @@ TEST(Answers, HeadsAreMeasuredOnCasesIfThereIsNoText) {
   options.lengths = {16};
   const Results results = scan(*source, options);
   const Results expected = scan(*open_demo(plain), options);
-  EXPECT_EQ(results.require_metric(metric::entropy).values,
-            expected.require_metric(metric::entropy).values);
+  EXPECT_EQ(results.require_metric(metric::entropy_with_sinks).values,
+            expected.require_metric(metric::entropy_with_sinks).values);
   EXPECT_EQ(outcomes_of(results), (std::vector<std::string>{"near", "far"}))
       << "only the answers are predicted";
   EXPECT_EQ(results.text.names.size(), 3u);

@@ -204,7 +204,7 @@ TEST(Extension, AMeasureOfOnesOwn) {
   for (int n = 1; n <= 16; ++n) mean += (1 - std::exp(-1.0)) / (1 - std::exp(-n)) / 16;
   EXPECT_NEAR(results.at("own", {1, 1, 1, 0}), mean, 1e-6);
   EXPECT_TRUE(says(results, "layers: 2"));
-  EXPECT_NE(results.metric("entropy"), nullptr);
+  EXPECT_NE(results.metric("entropy_with_sinks"), nullptr);
 }
 
 // Infinite in one row.
@@ -246,7 +246,7 @@ TEST(Extension, ANormalizerOfOnesOwn) {
   const Results results = scan(source, options);
   EXPECT_EQ(results.settings["normalizer"], "uniform");
   EXPECT_TRUE(says(results, "uniform looks at nothing"));
-  EXPECT_NEAR(results.at("entropy_normalized", {0, 0, 1}), 1, 1e-6);
+  EXPECT_NEAR(results.at("entropy_normalized_with_sinks", {0, 0, 1}), 1, 1e-6);
 }
 
 TEST(Extension, APatternOfOnesOwn) {
@@ -272,14 +272,14 @@ TEST(Extension, ComparesANormalizerOfOnesOwnWithNamedOnes) {
   const auto labels = results.coord_names("normalizer");
   EXPECT_EQ(std::vector(labels.begin(), labels.end()),
             (std::vector<std::string>{"original", "sparsemax", "uniform"}));
-  EXPECT_NEAR(results.at("entropy_normalized", {0, 0, 2, 1}), 1, 1e-6);
-  EXPECT_LT(results.at("entropy_normalized", {0, 0, 0, 1}), 0.9);
+  EXPECT_NEAR(results.at("entropy_normalized_with_sinks", {0, 0, 2, 1}), 1, 1e-6);
+  EXPECT_LT(results.at("entropy_normalized_with_sinks", {0, 0, 0, 1}), 0.9);
   EXPECT_TRUE(says(results, "uniform looks at nothing"));
   // Only in the head that was chosen.
   options.scan.heads = "1.1";
   const Results one = compared(options);
-  EXPECT_NEAR(one.at("entropy_normalized", {1, 1, 2, 1}), 1, 1e-6);
-  EXPECT_EQ(one.at("entropy_normalized", {1, 0, 2, 1}), one.at("entropy_normalized", {1, 0, 0, 1}));
+  EXPECT_NEAR(one.at("entropy_normalized_with_sinks", {1, 1, 2, 1}), 1, 1e-6);
+  EXPECT_EQ(one.at("entropy_normalized_with_sinks", {1, 0, 2, 1}), one.at("entropy_normalized_with_sinks", {1, 0, 0, 1}));
   options.own_normalizers.push_back(options.own_normalizers.front());
   EXPECT_THROW(compared(options), UsageError) << "two of one name";
 }

@@ -14,11 +14,11 @@ Results run_with(double offset, double critical) {
   run.set_coord("head", std::vector<double>{0});
   run.set_coord("length", std::vector<double>{8, 16});
   run.set_coord("position", std::vector<double>{8, 16});
-  LabelledArray& entropy = run.add_metric("entropy", {"layer", "head", "length"}, "nats");
+  LabelledArray& entropy = run.add_metric("entropy_with_sinks", {"layer", "head", "length"}, "nats");
   entropy.values = {offset, offset + 1, offset + 2, offset + 3};
   entropy.standard_error = {3, 3, kUndefined, 3};
   entropy.rows = {8, 16, 8, 16};
-  run.add_metric("entropy_by_position", {"layer", "head", "position"}, "nats");
+  run.add_metric("entropy_with_sinks_by_position", {"layer", "head", "position"}, "nats");
   run.add_metric("critical_n", {"length"}, "keys").values = {critical, 5};
   LabelledArray& forecast =
       run.add_metric("effective_tokens_forecast", {"layer", "head"}, "keys").with_intervals();
@@ -41,7 +41,7 @@ Results merged_runs() {
 
 TEST(MergeRuns, TheNewDimensionComesAfterLayerAndHead) {
   const Results merged = merged_runs();
-  const LabelledArray& entropy = *merged.metric("entropy");
+  const LabelledArray& entropy = *merged.metric("entropy_with_sinks");
   EXPECT_EQ(entropy.dim_names(),
             (std::vector<std::string>{"layer", "head", "normalizer", "length"}));
   EXPECT_EQ(entropy.values, (std::vector<double>{1, 2, 10, 11, 3, 4, 12, 13}));
@@ -52,12 +52,12 @@ TEST(MergeRuns, TheNewDimensionComesAfterLayerAndHead) {
 
 TEST(MergeRuns, ChangesAreAgainstTheFirstRun) {
   const Results merged = merged_runs();
-  const LabelledArray& change = *merged.metric("entropy_change");
+  const LabelledArray& change = *merged.metric("entropy_with_sinks_change");
   EXPECT_EQ(change.values, (std::vector<double>{0, 0, 9, 9, 0, 0, 9, 9}));
   EXPECT_EQ(change.standard_error[0], 0);
   EXPECT_DOUBLE_EQ(change.standard_error[2], std::hypot(3.0, 3.0));
   EXPECT_TRUE(std::isnan(change.standard_error[4]) && std::isnan(change.standard_error[6]));
-  EXPECT_EQ(merged.metric("entropy_by_position_change"), nullptr);
+  EXPECT_EQ(merged.metric("entropy_with_sinks_by_position_change"), nullptr);
   // An end of an interval is no quantity of its own.
   const LabelledArray& forecast = merged.require_metric("effective_tokens_forecast");
   EXPECT_EQ(forecast.low, (std::vector<double>{1, 10, 2, 11}));

@@ -181,15 +181,15 @@ TEST(ScanNormalizer, AHeadsOwnNormalizerIsObeyed) {
     const Results all = scan(plain, options_with("none", name));
     const Results none = scan(plain, options_with("none"));
     const Results both = scan(mixed, options_with("none"));
-    for (const char* metric : {"entropy", "max_weight", "mass", "jacobian_spectral", "mass_90"}) {
+    for (const char* metric : {"entropy_with_sinks", "max_weight_with_sinks", "mass", "jacobian_spectral", "mass_90_with_sinks"}) {
       EXPECT_EQ(both.at(metric, {0, 0, 0}), all.at(metric, {0, 0, 0})) << name << " " << metric;
       EXPECT_EQ(both.at(metric, {0, 1, 0}), none.at(metric, {0, 1, 0})) << name << " " << metric;
     }
-    for (const char* metric : {"distance", "separability", "selected_mass"}) {
+    for (const char* metric : {"distance", "separability_with_sinks", "selected_mass"}) {
       EXPECT_EQ(both.at(metric, {0, 0, 0, 1}), all.at(metric, {0, 0, 0, 1})) << name << metric;
       EXPECT_EQ(both.at(metric, {0, 1, 0, 1}), none.at(metric, {0, 1, 0, 1})) << name << metric;
     }
-    EXPECT_NE(all.at("entropy", {0, 0, 0}), none.at("entropy", {0, 0, 0}));
+    EXPECT_NE(all.at("entropy_with_sinks", {0, 0, 0}), none.at("entropy_with_sinks", {0, 0, 0}));
   }
 }
 

@@ -105,11 +105,11 @@ TEST(Passes, SameBitsOnAnyNumberOfThreads) {
 TEST(Passes, ShortDocumentsLeaveTheLongPasses) {
   auto both = tiny_source({framed(30, 5), framed(90, 7)});
   const Results results = scan(*both, tiny_options({16, 64}));
-  EXPECT_EQ(results.metric("entropy")->rows[0], 32);
-  EXPECT_EQ(results.metric("entropy")->rows[1], 64);
+  EXPECT_EQ(results.metric("entropy_with_sinks")->rows[0], 32);
+  EXPECT_EQ(results.metric("entropy_with_sinks")->rows[1], 64);
   auto alone = tiny_source({framed(90, 7)});
   const Results longer = scan(*alone, tiny_options({64}));
-  EXPECT_EQ(results.at("entropy", {1, 3, 1}), longer.at("entropy", {1, 3, 0}));
+  EXPECT_EQ(results.at("entropy_with_sinks", {1, 3, 1}), longer.at("entropy_with_sinks", {1, 3, 0}));
   EXPECT_EQ(testing::notices_with(results, "33 tokens and takes part only up to length 16"), 1);
 }
 
@@ -253,7 +253,7 @@ TEST(Passes, AnInterruptedScanKeepsTheLengthsThatWereFinished) {
             (std::vector<double>{64, 97}));
   auto again = tiny_source({framed(200)});
   const Results whole = scan(*again, tiny_options({64, 97}));
-  EXPECT_EQ(results.metric("separability")->values, whole.metric("separability")->values);
+  EXPECT_EQ(results.metric("separability_with_sinks")->values, whole.metric("separability_with_sinks")->values);
   ASSERT_FALSE(results.notices.empty());
   EXPECT_EQ(results.notices.back(), "interrupted: the lengths 16, 32 are left out");
 

@@ -153,8 +153,8 @@ TEST(SinksOfAnotherText, AreFoundAtAnyOfItsPositions) {
     EXPECT_EQ(sinks_in(results), std::set<Index>(planted.begin(), planted.end())) << queries;
     EXPECT_EQ(results.at("sink_keys", {0, 0, 0}), 3) << queries;
     EXPECT_NEAR(results.at("sink_weight", {0, 0, 0}), source.weight_on(planted), 1e-6) << queries;
-    EXPECT_FALSE(std::isnan(results.at("entropy_beyond_sinks", {0, 0, 0})));
-    EXPECT_TRUE(std::isnan(results.at("attention_distance_beyond_sinks", {0, 0, 0})));
+    EXPECT_FALSE(std::isnan(results.at("entropy", {0, 0, 0})));
+    EXPECT_TRUE(std::isnan(results.at("attention_distance", {0, 0, 0})));
   }
   AcrossTexts none(80, 91, {});
   EXPECT_EQ(none.scan().at("sink_weight", {0, 0, 0}), 0);

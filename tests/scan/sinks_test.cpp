@@ -75,7 +75,7 @@ TEST(Sinks, AreNotSaidToBeMissingWhereNoKeyCanBeJudged) {
   HeadWithSinks window({0, 61}, 7, Visibility::sliding_window(40));
   const Results narrow = scan_weights(window);
   EXPECT_TRUE(std::isnan(narrow.at("sink_weight", {0, 0, 0})));
-  EXPECT_FALSE(std::isnan(narrow.at("entropy_beyond_sinks", {0, 0, 0})));
+  EXPECT_FALSE(std::isnan(narrow.at("entropy", {0, 0, 0})));
   HeadWithSinks source({0});
   ScanOptions options;
   options.lengths = {47};
@@ -138,11 +138,11 @@ TEST(Sinks, LeaveARestThatIsMeasuredRowByRow) {
   EXPECT_GT(at_sinks, 0.3 * kTokensOfSinks);
   const auto value = [&](const char* name) { return results.at(name, {0, 0, 0}); };
   EXPECT_NEAR(value("sink_weight"), at_sinks / kTokensOfSinks, 1e-6);
-  EXPECT_NEAR(value("entropy_beyond_sinks"), entropy / rest, 1e-5);
-  EXPECT_NEAR(value("effective_tokens_beyond_sinks"), effective / rest, 1e-4);
-  EXPECT_NEAR(value("participation_ratio_beyond_sinks"), ratio / rest, 1e-4);
-  EXPECT_NEAR(value("max_weight_beyond_sinks"), largest / rest, 1e-6);
-  EXPECT_NEAR(value("attention_distance_beyond_sinks"), back / rest, 1e-4);
+  EXPECT_NEAR(value("entropy"), entropy / rest, 1e-5);
+  EXPECT_NEAR(value("effective_tokens"), effective / rest, 1e-4);
+  EXPECT_NEAR(value("participation_ratio"), ratio / rest, 1e-4);
+  EXPECT_NEAR(value("max_weight"), largest / rest, 1e-6);
+  EXPECT_NEAR(value("attention_distance"), back / rest, 1e-4);
 }
 
 // The first token is the sink of all: without it the text is one token shorter.
@@ -155,7 +155,7 @@ TEST(Sinks, CanBeHiddenFromSetsAndSlopes) {
   const Results hidden = scan(whole, options);
   options.lengths = {static_cast<int>(kTokensOfSinks) - 1};
   const Results truth = scan(shorter, options);
-  for (const char* metric : {"distance", "expected_distance", "separability", "separability_lower",
+  for (const char* metric : {"distance", "expected_distance", "separability_with_sinks", "separability_lower",
                              "separability_upper_paper"}) {
     SCOPED_TRACE(metric);
     for (Index n = 0; n < 3; ++n) {
@@ -167,7 +167,7 @@ TEST(Sinks, CanBeHiddenFromSetsAndSlopes) {
     }
   }
   // What has its own value beyond the sinks stays that of whole rows.
-  for (const char* metric : {"entropy", "sink_weight", "entropy_beyond_sinks"}) {
+  for (const char* metric : {"entropy_with_sinks", "sink_weight", "entropy"}) {
     EXPECT_EQ(hidden.at(metric, {0, 0, 0}), plain.at(metric, {0, 0, 0})) << metric;
   }
   EXPECT_NE(hidden.at("entropy_slope", {0, 0}), plain.at("entropy_slope", {0, 0}));
@@ -257,7 +257,7 @@ TEST(Sinks, OfTheRuleCountWithThoseOfTheHead) {
   EXPECT_GT(results.at("sink_weight", {0, 0, 0}), 0.05);
   const Results plain = scan_weights(source);
   EXPECT_EQ(plain.at("sink_weight", {0, 0, 0}), 0);
-  EXPECT_EQ(plain.at("entropy_beyond_sinks", {0, 0, 0}), plain.at("entropy", {0, 0, 0}));
+  EXPECT_EQ(plain.at("entropy", {0, 0, 0}), plain.at("entropy_with_sinks", {0, 0, 0}));
 }
 
 // SmolLM2 on the beginning of War and Peace, against the attention that transformers computes of
@@ -287,20 +287,20 @@ TEST(Sinks, OfSmolLm2AreThoseOfTransformers) {
   std::set<std::string> induction;
   Index resting = 0;
   for (const Flag& flag : results.flags) {
-    if (flag.name == "role_induction")
+    if (flag.name == "induction")
       induction.insert(fmt::format("{}.{}", flag.layer, flag.head));
-    resting += flag.name == "role_sinks";
+    resting += flag.name == "sinks";
   }
   EXPECT_EQ(induction, (std::set<std::string>{"17.3", "17.4", "17.5", "18.6"}));
   EXPECT_NEAR(static_cast<double>(resting), 184, 3);
   const auto share = [&](Index layer, Index head, const char* name) {
     return results.at(name, {layer, head, 0});
   };
-  EXPECT_NEAR(share(17, 3, "weight_induction_beyond_sinks"), .71, .01);
-  EXPECT_NEAR(share(17, 5, "weight_induction_beyond_sinks"), .63, .01);
-  EXPECT_NEAR(share(17, 3, "weight_induction"), .35, .01);
-  EXPECT_NEAR(share(8, 0, "weight_duplicate_beyond_sinks"), .70, .015);
-  EXPECT_NEAR(share(16, 0, "weight_previous_beyond_sinks"), .86, .01);
+  EXPECT_NEAR(share(17, 3, "weight_induction"), .71, .01);
+  EXPECT_NEAR(share(17, 5, "weight_induction"), .63, .01);
+  EXPECT_NEAR(share(17, 3, "weight_induction_with_sinks"), .35, .01);
+  EXPECT_NEAR(share(8, 0, "weight_copies"), .70, .015);
+  EXPECT_NEAR(share(16, 0, "weight_previous"), .86, .01);
 }
 
 }  // namespace

@@ -87,8 +87,8 @@ TEST(Session, MeasuresInTwoLines) {
   std::vector<Document> documents;
   for (const Text& text : three_texts()) documents.push_back(make_document(*text.ids, text.name));
   const auto source = testing::open_model(documents, {.threads = 1});
-  EXPECT_EQ(scan(*source, quick().options).require_metric("entropy").values,
-            results.require_metric("entropy").values);
+  EXPECT_EQ(scan(*source, quick().options).require_metric("entropy_with_sinks").values,
+            results.require_metric("entropy_with_sinks").values);
 }
 
 TEST(Session, SavesInItsFolder) {
@@ -263,8 +263,8 @@ TEST(Session, MeasuresAModelOfTheProgramsOwn) {
   const TemporaryFolder folder("session-own");
   const Results expected = Session(tiny(), three_texts()).scan(quick());
   const Model own(std::make_shared<Own>());
-  EXPECT_EQ(Session(own, three_texts()).scan(quick()).require_metric("entropy").values,
-            expected.require_metric("entropy").values);
+  EXPECT_EQ(Session(own, three_texts()).scan(quick()).require_metric("entropy_with_sinks").values,
+            expected.require_metric("entropy_with_sinks").values);
   EXPECT_THROW(
       Session(own, three_texts(), {.out = folder.path(), .shard = Share{0, 2}}).scan(quick()),
       UnsupportedError);

@@ -103,7 +103,7 @@ TEST(DeclaredTable, IsMadeForEachLabelAndLeavesOutColumnsAndTablesWithoutValues)
       results, read_table(nlohmann::json::parse(R"({"name": "t", "title": "of {}", "for": "outcome",
         "rows": ["length"], "columns": [
           {"metric": "loss_change", "title": "{}", "each": "pattern", "show": "whole"},
-          {"metric": "entropy", "title": "absent"}]})"),
+          {"metric": "entropy_with_sinks", "title": "absent"}]})"),
                           "tests"));
   ASSERT_EQ(made.size(), 1u) << "nothing is known of text";
   EXPECT_EQ(made[0].label, "keys");

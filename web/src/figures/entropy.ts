@@ -20,7 +20,7 @@ function growth(results: Results, cell: Cell): Growth | undefined {
   const window = Number(results.coord("window")[cell["layer"] ?? 0] ?? 0) || Infinity;
   const seen = results.value("visible_keys", cell);
   const sees_all = seen > 0.75 * last;
-  if (!sees_all && results.has("entropy_by_position")) {
+  if (!sees_all && results.has("entropy_with_sinks_by_position")) {
     const ends = results.numbers("position");
     const values = ends.map((end, k) => ((ends[k - 1] ?? 0) + 1 + end) / 2);
     return {
@@ -102,7 +102,7 @@ export function effectiveTokensFigure(
   const along_ = growth(results, cell);
   if (!along_ || !results.has("effective_tokens_forecast")) return undefined;
   const { dim, suffix, values, keys } = along_;
-  const name = `effective_tokens${suffix}` as const;
+  const name = `effective_tokens_with_sinks${suffix}` as const;
   const found = along(results, name, dim, cell);
   if (!found) return undefined;
   // A forecast at F is for the queries F/2 < t <= F, or for a pass over F tokens. There is none

@@ -32,12 +32,12 @@ export function interventionFigures(results: Results): Figure[] {
       : [
           {
             id: "normalizers", title: "Normalizers: loss against selectivity",
-            metric: "entropy_normalized",
+            metric: "entropy_normalized_with_sinks",
             label: "normalized entropy, mean over heads (1: spread over all keys)", cell: {},
           },
           {
             id: "normalizers-separability", title: "Normalizers: loss against separability",
-            metric: "separability",
+            metric: "separability_with_sinks",
             label: `separability at N = ${results.coord("top_n")[top_n ?? 0]}, mean over heads (share)`,
             cell: top_n === undefined ? {} : { top_n },
           },

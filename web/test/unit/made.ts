@@ -114,11 +114,11 @@ export const changing = (made: Made) =>
 
 const numbered = (count: number): number[] => Array.from({ length: count }, (_, k) => k);
 
-const BY_LENGTH = ["entropy", "entropy_normalized", "effective_tokens", "sink_weight", "mass_90"];
+const BY_LENGTH = ["entropy_with_sinks", "entropy_normalized_with_sinks", "effective_tokens_with_sinks", "sink_weight", "mass_90_with_sinks"];
 const BY_N = [
   "distance", "distance_bound", "distance_bound_paper", "expected_distance",
-  "expected_distance_context", "separability", "separability_null", "separability_lower",
-  "separability_null_local", "separability_excess", "separability_sphere",
+  "expected_distance_context", "separability_with_sinks", "separability_null_with_sinks", "separability_lower",
+  "separability_null_local", "separability_excess_with_sinks", "separability_sphere",
   "separability_model_lower", "separability_model_upper", "separability_lower_paper",
   "separability_upper_paper",
 ];
@@ -140,8 +140,8 @@ export function madeScan({ layers = 2, heads = 3, lengths = [16, 32, 64], sizes 
       visible_keys: {
         dims: ["layer", "head", "length"], unit: "keys", value: ({ length }) => (lengths[length!]! + 1) / 2,
       },
-      entropy_by_position: { dims: ["layer", "head", "position"], unit: "nats", stderr: true },
-      effective_tokens_by_position: {
+      entropy_with_sinks_by_position: { dims: ["layer", "head", "position"], unit: "nats", stderr: true },
+      effective_tokens_with_sinks_by_position: {
         dims: ["layer", "head", "position"], unit: "keys", stderr: true,
         value: ({ position }) => 1 + position!,
       },
@@ -235,16 +235,16 @@ export function madeDiff(): Made {
     command: "diff",
     coords: { layer: [0, 1], head: [0, 1, 2], run: ["old", "new"], length: [16, 64] },
     metrics: {
-      entropy_normalized: { dims: ["layer", "head", "run", "length"], stderr: true },
-      entropy_normalized_change: {
-        dims: ["layer", "head", "length"], stderr: true, change_of: "entropy_normalized",
+      entropy_normalized_with_sinks: { dims: ["layer", "head", "run", "length"], stderr: true },
+      entropy_normalized_with_sinks_change: {
+        dims: ["layer", "head", "length"], stderr: true, change_of: "entropy_normalized_with_sinks",
         value: ({ head }) => (head === 1 ? 0.3 : 0.001),
       },
     },
     changes: [
       madeChange("loss", { length: "64" }, 0.125, 0),
-      madeChange("entropy_normalized", { layer: "1", head: "1", length: "16" }, 0.3, 0.01),
-      madeChange("entropy_normalized", { layer: "0", head: "1", length: "64" }, -0.25, 0.01),
+      madeChange("entropy_normalized_with_sinks", { layer: "1", head: "1", length: "16" }, 0.3, 0.01),
+      madeChange("entropy_normalized_with_sinks", { layer: "0", head: "1", length: "64" }, -0.25, 0.01),
       madeChange("union_coverage", { layer: "1", length: "64" }, 0.1, null),
     ],
   };
@@ -253,7 +253,7 @@ export function madeDiff(): Made {
 // Of validate: 12 heads on three texts. The first intervention has a metric that predicts, one whose p is
 // small but whose sign differs on a text, and a flag that predicts; the second has none.
 export const PREDICTORS = [
-  "layer", "entropy", "tokens_for_error sampler=top", "critical_n_head", "constant", "flag sink",
+  "layer", "entropy_with_sinks", "tokens_for_error sampler=top", "critical_n_head", "constant", "flag sink",
   "flag over_selected",
 ];
 
@@ -410,7 +410,7 @@ export function madeCompare(dim: "normalizer" | "pattern"): Made {
     command: "compare",
     coords: { ...scan.coords, [dim]: ["original", "one", "two"] },
     metrics: {
-      entropy_normalized: { dims: ["layer", "head", dim, "length"], stderr: true },
+      entropy_normalized_with_sinks: { dims: ["layer", "head", dim, "length"], stderr: true },
       separability: { dims: ["layer", "head", dim, "length", "top_n"], stderr: true },
       kept_mass: { dims: ["layer", "head", dim, "length"], stderr: true },
       loss: { dims: [dim, "outcome", "length"], unit: "nats", stderr: true },
