@@ -117,11 +117,6 @@ const FlagInfo* find_info(const std::string& flag) {
   return info == flag_infos().end() ? nullptr : &*info;
 }
 
-std::string short_name(const std::string& flag) {
-  const FlagInfo* info = find_info(flag);
-  return info == nullptr ? flag : info->short_name;
-}
-
 bool is_role(const std::string& flag) {
   const FlagInfo* info = find_info(flag);
   return info != nullptr && info->role;
@@ -206,13 +201,13 @@ std::string Table::roles_of(const HeadName& head) const {
   std::string roles;
   for (const Flag& flag : results_.flags) {
     if (flag.layer == head.layer && flag.head == head.head && is_role(flag.name)) {
-      roles += (roles.empty() ? "" : " ") + short_name(flag.name);
+      roles += (roles.empty() ? "" : " ") + flag.name;
     }
   }
   return shortened(roles, kRoleWidth);
 }
 
-// Returns the short names: each kind of flag in its own column if there is room, else one after
+// Returns the names: each kind of flag in its own column if there is room, else one after
 // another, followed by the number of omitted flags.
 std::string Table::flag_column(const std::vector<std::string>& names) const {
   std::string text;
@@ -220,13 +215,13 @@ std::string Table::flag_column(const std::vector<std::string>& names) const {
     for (const auto& [name, place] : flag_places_) {
       if (std::find(names.begin(), names.end(), name) == names.end()) continue;
       text.resize(place, ' ');
-      text += short_name(name);
+      text += name;
     }
     return text;
   }
   for (std::size_t k = 0; k < names.size(); ++k) {
     const char* const gap = text.empty() ? "" : " ";
-    const std::string longer = text + gap + short_name(names[k]);
+    const std::string longer = text + gap + names[k];
     const std::size_t count = k + 1 == names.size() ? 0 : 3;  // " +2" of those that follow
     if (longer.size() + count > flag_width_) {
       return text + gap + fmt::format("+{}", names.size() - k);
@@ -249,7 +244,7 @@ void Table::place_flags() {
                         last->rule == FlagInfo::Rule::above && info.rule == FlagInfo::Rule::below &&
                         info.cutoff <= last->cutoff;
     flag_places_.emplace_back(info.name, shares ? flag_places_.back().second : place);
-    place = std::max(place, flag_places_.back().second + info.short_name.size() + 1);
+    place = std::max(place, flag_places_.back().second + info.name.size() + 1);
   }
   if (place > flag_width_ + 1) flag_places_.clear();
 }
@@ -280,10 +275,9 @@ std::string Table::flag_legend() const {
     const Index count = count_flags(results_, info.name);
     if (count == 0) continue;
     const auto first = std::ranges::find(results_.flags, info.name, &Flag::name);
-    const std::string meaning = fmt::format("{}, {} of {} heads: {}. {}", info.name, count,
-                                            measured_, info.meaning, info.means);
+    const std::string meaning = fmt::format("{} of {} heads: {}. {}", count, measured_, info.meaning, info.means);
     const std::string next = command_in(info.next, fmt::format("{}.{}", first->layer, first->head));
-    out += legend_line(paint_, info.role ? Style::plain : Style::warning, info.short_name, meaning,
+    out += legend_line(paint_, info.role ? Style::plain : Style::warning, info.name, meaning,
                        options_.width) +
            legend_line(paint_, Style::plain, "", next, options_.width);
   }

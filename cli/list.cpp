@@ -55,7 +55,6 @@ nlohmann::ordered_json as_json(const MetricInfo& metric) {
 nlohmann::ordered_json as_json(const FlagInfo& flag) {
   const MetricInfo* const metric = metric_of_flag(flag.name);
   return {{"name", flag.name},
-          {"short_name", flag.short_name},
           {"meaning", flag.meaning},
           {"source", flag.source},
           {"role", flag.role},
@@ -93,7 +92,6 @@ void print_whole(const MetricInfo& metric) {
 void print_whole(const FlagInfo& flag) {
   const MetricInfo* const metric = metric_of_flag(flag.name);
   print_entries(flag.name, {{"kind", flag.role ? "a role of a head" : "a flag of a head"},
-                            {"column", flag.short_name},
                             {"meaning", flag.meaning},
                             {"source", flag.source},
                             {"metric", metric != nullptr ? metric->name : ""}});

@@ -52,7 +52,7 @@ std::string roles_of_layer(const Results& results, int layer) {
     const auto count = std::ranges::count_if(results.flags, [&](const Flag& flag) {
       return flag.name == info.name && flag.layer == layer;
     });
-    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : " ", count, info.short_name);
+    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : " ", count, info.name);
   }
   return text;
 }
@@ -87,7 +87,7 @@ std::string what_stands_out(const Results& results, std::size_t heads, const Pai
         named ? names_of(results, info->name, kTableWidth - kShortName - kCount)
               : fmt::format("{:.0f} % of the heads",
                             100.0 * static_cast<double>(count) / static_cast<double>(heads));
-    table.row({{info->short_name, info->role ? Style::plain : Style::warning},
+    table.row({{info->name, info->role ? Style::plain : Style::warning},
                std::to_string(count),
                {who, named ? Style::plain : Style::faint}});
   }

@@ -26,20 +26,16 @@ enum class MetricKind {
 // says what the flags predict of the loss when a head is changed.
 struct FlagInfo {
   enum class Rule {
-    above,                  // the metric is above the cutoff
-    below,                  // the metric is below the cutoff
-    no_better_than_chance,  // the 95 % interval of the metric begins at or below 0 and ends below
-                            // the cutoff
-    beyond_chance,          // the metric lies at least this share of the way from chance to 1
+    above,          // the metric is above the cutoff
+    below,          // the metric is below the cutoff
+    beyond_chance,  // the metric lies at least this share of the way from chance to 1
   };
   std::string name;
-  std::string short_name = {};  // for a column of the table
-  bool role = false;            // true if it names what a head does; a head may have several
-                                // (docs/roles.md)
+  bool role = false;  // true if it names what a head does; a head may have several
+                      // (docs/roles.md)
   Rule rule = Rule::above;
   double cutoff = 0;
   std::string share_of = {};  // the rule judges the metric divided by this one; may be empty
-  std::string partner = {};   // the metric that names the other head of a pair; may be empty
   std::string meaning;        // when it is raised
   std::string source;
   std::string means = {};  // what it means for the user

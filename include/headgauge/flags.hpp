@@ -15,9 +15,9 @@ inline constexpr long long kJudgedRows = 32;
 // Returns whether heads were measured on enough rows for flags and findings.
 bool has_rows_to_judge(const Results& results);
 
-// Returns whether the metric, such as an excess over a null, is no better than chance: its 95 %
-// interval (Student's t) begins at or below 0 and ends below the cutoff.
-bool no_better_than_chance(const MetricCell& excess, double cutoff);
+// Returns whether an excess over a null is worse than chance: its 95 % interval (Student's t) ends
+// below 0.
+bool no_better_than_chance(const MetricCell& excess);
 
 // Finds all flags of all heads at the longest length, ordered by layer, by head and as in
 // flag_infos(). A flag whose metrics are not in the results is not raised; no flag is raised if

@@ -50,7 +50,6 @@ struct Flag {
   double threshold = 0;
   std::string source;
   std::string advice;  // from compare(): what was tried, and the outcome; empty for other commands
-  std::optional<int> partner;  // the other head of a redundant pair
   std::string change = {};     // of diff(): "gained" or "lost"
 };
 

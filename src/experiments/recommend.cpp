@@ -74,8 +74,8 @@ std::string outcome(const Results& results, const Candidate& candidate) {
     }
     Candidate original = candidate;
     original.intervention = 0;
-    const auto before = cell_of(results, metric::effective_tokens_with_sinks, original);
-    const auto after = cell_of(results, metric::effective_tokens_with_sinks, candidate);
+    const auto before = cell_of(results, metric::effective_tokens, original);
+    const auto after = cell_of(results, metric::effective_tokens, candidate);
     if (before && after) {
       text +=
           fmt::format(", effective tokens {} -> {}", rounded(before->value), rounded(after->value));

@@ -205,7 +205,7 @@ class RetrievalSentences {
   MaybeLine named(Index intervention) const {
     Line line;
     bool some = false;
-    for (const char* name : {metric::weight_induction_with_sinks, metric::attention_distance_with_sinks}) {
+    for (const char* name : {metric::weight_induction, metric::attention_distance}) {
       const auto place = results_.require_coord("predictor").find(name);
       if (!place) continue;
       const auto rho =

@@ -19,20 +19,15 @@ struct Judged {
   bool raised = false;
 };
 
-// The threshold is the largest value that would raise the flag.
-std::optional<Judged> judge_excess(const MetricCell& excess, double cutoff) {
-  if (std::isnan(excess.standard_error)) return std::nullopt;
-  const Interval interval = t_interval(mean_of(excess));
-  return Judged{excess.value, cutoff - (interval.high - excess.value), interval.high < cutoff};
+// Returns true for a metric that leaves out the sinks, beside one with them.
+bool leaves_out_sinks(const std::string& metric) {
+  return find_metric_info(metric + "_with_sinks") != nullptr;
 }
 
 std::optional<Judged> judge(const FlagInfo& flag, const Results& results, const HeadName& head) {
-  if (flag.metric.ends_with(kBeyondSinks) && is_dormant(results, head)) return std::nullopt;
+  if (leaves_out_sinks(flag.metric) && is_dormant(results, head)) return std::nullopt;
   const auto cell = find_judged_cell(results, flag.metric, head);
   if (!cell) return std::nullopt;
-  if (flag.rule == FlagInfo::Rule::no_better_than_chance) {
-    return judge_excess(*cell, flag.cutoff);
-  }
   double value = cell->value;
   if (!flag.share_of.empty()) {
     const auto whole = find_cell_of_head(results, flag.share_of, head);
@@ -56,21 +51,15 @@ void judge_head(const Results& results, const HeadName& head, int length,
       found = judge(info, results, head);
     }
     if (!found || !found->raised) continue;
-    std::optional<int> partner;
-    if (!info.partner.empty()) {
-      const auto other = find_cell_of_head(results, info.partner, head);
-      if (other) partner = static_cast<int>(other->value);
-    }
     flags.push_back({info.name, head.layer, head.head, length, found->value, found->threshold,
-                     info.source, "", partner});
+                     info.source, ""});
   }
 }
 
 }  // namespace
 
-bool no_better_than_chance(const MetricCell& excess, double cutoff) {
-  const auto judged = judge_excess(excess, cutoff);
-  return judged && judged->raised;
+bool no_better_than_chance(const MetricCell& excess) {
+  return std::isfinite(excess.standard_error) && t_interval(mean_of(excess)).high < 0;
 }
 
 bool has_rows_to_judge(const Results& results) {

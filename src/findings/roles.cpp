@@ -11,12 +11,12 @@ namespace headgauge {
 namespace {
 
 // Returns true for wide kinds of keys, which include others.
-bool is_wide(std::string_view label) {
-  return label == "recent" || label == "distant";
+bool is_wide(std::string_view name) {
+  return name == "near" || name == "far";
 }
 
 std::optional<FoundRole> judge_role(const Results& results, const HeadName& head, Index role) {
-  const FlagInfo& flag = flag_info(std::string("role_") + kRoles[role].label);
+  const FlagInfo& flag = flag_info(kRoles[role].name);
   const auto share = find_cell_of_head(results, flag.metric, head);
   const auto chance =
       find_cell(results, metric::role_chance,
@@ -41,7 +41,7 @@ std::vector<FoundRole> roles_of(const Results& results, const HeadName& head) {
   if (results.metric(metric::role_chance) == nullptr || is_dormant(results, head)) return found;
   for (const bool wide : {false, true}) {
     for (Index role = 0; role < std::ssize(kRoles); ++role) {
-      if (is_wide(kRoles[role].label) != wide) continue;
+      if (is_wide(kRoles[role].name) != wide) continue;
       if (const auto one = judge_role(results, head, role)) found.push_back(*one);
     }
     if (!found.empty()) break;

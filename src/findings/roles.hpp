@@ -9,8 +9,6 @@
 
 namespace headgauge {
 
-inline constexpr std::string_view kBeyondSinks = "_beyond_sinks";  // ends the name of such a metric
-
 struct FoundRole {
   const FlagInfo* flag = nullptr;
   double share = 0;      // share of the head's weight beyond its sinks
@@ -20,9 +18,9 @@ struct FoundRole {
 // Returns whether so much of the head's weight rests on sinks that the rest is not judged.
 bool is_dormant(const Results& results, const HeadName& head);
 
-// Returns the roles of a head at the longest length: all of previous, duplicate and induction that
-// reach their thresholds; if none does, recent or distant. The recent keys include the previous
-// one, so otherwise every head with that role would have both.
+// Returns the roles of a head at the longest length: all of previous, copies and induction that
+// reach their thresholds; if none does, near or far. The near keys include the previous one, so
+// otherwise every head with that role would have both.
 std::vector<FoundRole> roles_of(const Results& results, const HeadName& head);
 
 }  // namespace headgauge

@@ -35,12 +35,10 @@ MaybeLine Summary::dispersion() const {
   const auto flattest = furthest(1), sharpest = furthest(-1);
   if (!flattest || !sharpest) return std::nullopt;
   Line line;
-  length(line.say("At ")).say(", ");
-  flag_count(line, "dispersed", "averages", "average").say(" instead of selecting (entropy above ");
-  cutoff(line, "dispersed")
-      .say(" of its maximum beyond the sinks); the flattest is ")
+  length(line.say("Beyond the sinks at "))
+      .say(", the flattest head is ")
       .head(*flattest)
-      .say(" (");
+      .say(" (entropy, of its maximum: ");
   line.number(*beyond(*flattest)).say("), the sharpest ").head(*sharpest).say(" (");
   return line.number(*beyond(*sharpest)).say(").").done();
 }
@@ -135,12 +133,12 @@ MaybeLine Summary::roles() const {
 MaybeLine Summary::growth() const {
   if (results_.coord_size("length") < 2) return std::nullopt;
   const auto at_first = [&](const HeadName& head) {
-    return find_cell(results_, metric::effective_tokens_with_sinks,
+    return find_cell(results_, metric::effective_tokens,
                      {{"layer", head.layer_index}, {"head", head.head_index}, {"length", 0}});
   };
   const auto growth = [&](const HeadName& head) -> std::optional<double> {
     const auto first = at_first(head);
-    const auto last = cell(metric::effective_tokens_with_sinks, head);
+    const auto last = cell(metric::effective_tokens, head);
     if (!first || !last || is_dormant(head)) return std::nullopt;
     return last->value / first->value;
   };
@@ -153,9 +151,9 @@ MaybeLine Summary::growth() const {
   Line line;
   line.say("From L = ").label(results_, "length", 0);
   length(line.say(" to ")).say(", ").head(*most).say(" goes from ");
-  line.number(*at_first(*most)).say(" to ").number(*cell(metric::effective_tokens_with_sinks, *most));
+  line.number(*at_first(*most)).say(" to ").number(*cell(metric::effective_tokens, *most));
   line.say(" effective keys, ").head(*least).say(" from ");
-  line.number(*at_first(*least)).say(" to ").number(*cell(metric::effective_tokens_with_sinks, *least));
+  line.number(*at_first(*least)).say(" to ").number(*cell(metric::effective_tokens, *least));
   return line.say(".").done();
 }
 
@@ -264,7 +262,7 @@ MaybeLine Summary::critical() const {
   if (first) {
     line.say(", first ").head(*first).say(" (");
     line.whole(*cell(metric::critical_n_head, *first)).say(")");
-  } else if (const auto widest = largest(metric::mass_90_with_sinks)) {
+  } else if (const auto widest = largest(metric::mass_90)) {
     line.say("; ").head(widest->head).say(" spreads ").constant("90");
     line.say(" % of its weight beyond the sinks over ").number(widest->cell).say(" keys");
   } else {
@@ -299,7 +297,7 @@ void Summary::add_copies(Line& line) const {
   if (!equal || *equal == 0) return;
   const auto apart = std::ranges::count_if(heads_, [&](const HeadName& h) {
     const auto found = find_judged_cell(results_, metric::separability_excess_distinct, h);
-    return found && !is_dormant(h) && no_better_than_chance(*found, flag_info("saturated").cutoff);
+    return found && !is_dormant(h) && no_better_than_chance(*found);
   });
   line.say(" (").derived(static_cast<double>(apart)).say(" with each vector counted once: ");
   line.fact({fmt::format("{:.2g}", 100 * *equal), {Line::Kind::derived}, 100 * *equal});
@@ -333,7 +331,13 @@ MaybeLine Summary::separability() const {
   line.label(results_, "top_n", *top_n);
   length(line.say(" of ")).say(", beyond the sinks, ");
   if (judged) {
-    flag_count(line, "saturated", "separates its", "separate their");
+    const auto worse = std::ranges::count_if(heads_, [&](const HeadName& h) {
+      const auto found = excess(h);
+      return found && !is_dormant(h) && no_better_than_chance(*found);
+    });
+    line.derived(static_cast<double>(worse)).say(" of ");
+    line.whole({Line::Kind::heads}, static_cast<double>(heads_.size()));
+    line.say(worse == 1 ? " heads separates its" : " heads separate their");
     line.say(" keys less well than with the pairing of weights and keys permuted");
     add_copies(line);
     by(by(line.say("; "), *most).say(" exceeds that most, "), *least).say(" least.");

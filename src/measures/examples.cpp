@@ -284,8 +284,8 @@ class ExamplesMeasure final : public Measure {
       return values[static_cast<std::size_t>(criterion)];
     };
     // Uses the order of keys: far ones, near ones, and far ones again if the head looks ahead.
-    const Index near_begin = first_key_from(row, row.query - kRecentKeys + 1);
-    const Index near_end = std::max(near_begin, first_key_from(row, row.query + kRecentKeys));
+    const Index near_begin = first_key_from(row, row.query - kNearKeys + 1);
+    const Index near_end = std::max(near_begin, first_key_from(row, row.query + kNearKeys));
     of(ExampleCriterion::near) = shares.largest_beyond_sinks(near_begin, near_end);
     of(ExampleCriterion::far) = std::max(shares.largest_beyond_sinks(0, near_begin),
                                          shares.largest_beyond_sinks(near_end, row.n()));

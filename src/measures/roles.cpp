@@ -78,11 +78,11 @@ class RolesMeasure final : public Measure {
 
   void declare(MetricRegistry& metrics) override {
     std::vector<std::string> labels;
-    for (const Role& role : kRoles) labels.emplace_back(role.label);
+    for (const Role& role : kRoles) labels.emplace_back(role.name);
     metrics.coord("role", std::move(labels));
     for (std::size_t k = 0; k < kRoles.size(); ++k) {
-      shares_[k] = metrics.add(kRoles[k].metric);
-      beyond_[k] = metrics.add(kRoles[k].metric + std::string("_beyond_sinks"));
+      shares_[k] = metrics.add(kRoles[k].with_sinks);
+      beyond_[k] = metrics.add(kRoles[k].metric);
     }
     chance_ = metrics.add(metric::role_chance);
     std::vector<std::string> octaves;
@@ -119,36 +119,36 @@ class RolesMeasure final : public Measure {
 
  private:
   void observe_row(const Row& row, Index r, bool has_sink, RowSink& sink) const {
-    const Index recent_begin = first_key_from(row, row.query - kRecentKeys + 1);
-    const Index recent_end = first_key_from(row, row.query + kRecentKeys);
-    Held sinks, recent_sinks;
+    const Index near_begin = first_key_from(row, row.query - kNearKeys + 1);
+    const Index near_end = first_key_from(row, row.query + kNearKeys);
+    Held sinks, near_sinks;
     for (const std::uint32_t j : row.sinks) {
       sinks += key_number(row, j);
-      if (j >= recent_begin && j < recent_end) recent_sinks += key_number(row, j);
+      if (j >= near_begin && j < near_end) near_sinks += key_number(row, j);
     }
-    OfKind previous, duplicate, induction;
-    OfKind recent{keys_between(row, recent_begin, recent_end), recent_sinks};
-    OfKind distant{keys_between(row, 0, recent_begin), sinks};
-    distant.all += keys_between(row, recent_end, row.n());
-    distant.sinks -= recent_sinks;
-    Held whole = recent.all;
-    whole += distant.all;
+    OfKind previous, copies, induction;
+    OfKind near{keys_between(row, near_begin, near_end), near_sinks};
+    OfKind far{keys_between(row, 0, near_begin), sinks};
+    far.all += keys_between(row, near_end, row.n());
+    far.sinks -= near_sinks;
+    Held whole = near.all;
+    whole += far.all;
     if (whole.mass == 0) return;  // not a distribution over keys
-    // A sink does not count as a distant key.
-    distant.all -= distant.sinks;
-    distant.sinks = {};
+    // A sink does not count as a far key.
+    far.all -= far.sinks;
+    far.sinks = {};
     previous.add(row, row.query - 1);
     if (!earlier_.empty()) {
       for (Index copy = earlier_[row.query]; copy >= 0; copy = earlier_[copy]) {
         if (copy + 1 < row.keys.begin) break;
-        duplicate.add(row, copy);
+        copies.add(row, copy);
         induction.add(row, copy + 1);
       }
     }
     Held rest = whole;
     rest -= sinks;
     // These are in the order of kRoles.
-    const std::array<OfKind, kRoles.size()> kinds = {previous, recent, distant, duplicate,
+    const std::array<OfKind, kRoles.size()> kinds = {previous, near, far, copies,
                                                      induction};
     for (std::size_t k = 0; k < kinds.size(); ++k) {
       Held held = kinds[k].all;

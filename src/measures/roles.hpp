@@ -11,19 +11,21 @@
 
 namespace headgauge {
 
-inline constexpr Index kRecentKeys = 64;  // a recent key is less than this many tokens away
+inline constexpr Index kNearKeys = 64;  // a near key is less than this many tokens away
 
-// A kind of keys: its label along the dim "role", and the metric of the share on it.
+// A kind of keys: its name, which is the label along the dim "role" and the name of the flag, and
+// the metrics of the share on it.
 struct Role {
-  const char* label;
+  const char* name;
   const char* metric;
+  const char* with_sinks;
 };
 inline constexpr std::array<Role, 5> kRoles = {{
-    {"previous", metric::weight_previous_with_sinks},
-    {"recent", metric::weight_near_with_sinks},
-    {"distant", metric::weight_far_with_sinks},
-    {"duplicate", metric::weight_copies_with_sinks},
-    {"induction", metric::weight_induction_with_sinks},
+    {"previous", metric::weight_previous, metric::weight_previous_with_sinks},
+    {"near", metric::weight_near, metric::weight_near_with_sinks},
+    {"far", metric::weight_far, metric::weight_far_with_sinks},
+    {"copies", metric::weight_copies, metric::weight_copies_with_sinks},
+    {"induction", metric::weight_induction, metric::weight_induction_with_sinks},
 }};
 
 // On a case of a task, only the rows that predict its answer count.

@@ -53,18 +53,18 @@ class WeightsMeasure final : public Measure {
 
   void declare(MetricRegistry& metrics) override {
     mass_ = metrics.add(metric::mass);
-    all_.declare(metrics, "");
+    all_.declare(metrics, "_with_sinks");
     first_weight_ = metrics.add(metric::first_weight);
     logit_range_ = metrics.add(metric::logit_range);
     scaled_weight_min_ = metrics.add(metric::scaled_weight_min);
     scaled_weight_max_ = metrics.add(metric::scaled_weight_max);
     weight_bound_use_ = metrics.add(metric::weight_bound_use);
     visible_keys_ = metrics.add(metric::visible_keys);
-    max_weight_ = metrics.add(metric::max_weight);
+    max_weight_ = metrics.add(metric::max_weight_with_sinks);
     sink_weight_ = metrics.add(metric::sink_weight);
     sink_keys_ = metrics.add(metric::sink_keys);
-    beyond_.declare(metrics, "_beyond_sinks");
-    max_beyond_ = metrics.add(metric::max_weight_beyond_sinks);
+    beyond_.declare(metrics, "");
+    max_beyond_ = metrics.add(metric::max_weight);
   }
 
   MeasureNeeds needs() const override { return {.weights = true, .sinks = true}; }

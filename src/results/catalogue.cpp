@@ -46,17 +46,14 @@ FlagInfo read_flag(nlohmann::json object, const std::string& metric) {
   FlagInfo flag;
   flag.metric = metric;
   flag.name = keys.text("name");
-  flag.short_name = keys.text("short");
   flag.place = keys.take<int>("place");
   flag.role = keys.find<bool>("role").value_or(false);
   flag.rule = keys.one_of<FlagInfo::Rule>("rule", {{"above", above},
                                                    {"below", below},
-                                                   {"no_better_than_chance", no_better_than_chance},
                                                    {"beyond_chance", beyond_chance}});
   flag.cutoff = keys.take<double>("cutoff");
   if (keys.has("share_of")) flag.share_of = keys.text("share_of");
-  if (keys.has("partner")) flag.partner = keys.text("partner");
-  if (!flag.share_of.empty() && flag.rule != above && flag.rule != below) {
+  if (!flag.share_of.empty() && flag.rule == beyond_chance) {
     refuse(flag.name, "only the rules above and below take \"share_of\"");
   }
   flag.meaning = filled_in(flag.name, keys.text("meaning"), flag.cutoff);
@@ -193,7 +190,6 @@ void require_names(const Catalogue& catalogue) {
   }
   for (const FlagInfo& flag : catalogue.flags) {
     require_metric(flag.name, flag.share_of);
-    require_metric(flag.name, flag.partner);
   }
   for (const Column& column : catalogue.columns) {
     require_metric("column of " + column.metric, column.judged_by);

@@ -92,7 +92,6 @@ void fields(Io& io, Flag& flag) {
   io("threshold", flag.threshold);
   io("source", flag.source);
   io.optional("advice", flag.advice);
-  io.optional("partner", flag.partner);
   io.optional("change", flag.change);
 }
 

@@ -89,7 +89,6 @@ std::vector<Flag> flags_of_all(std::span<const Results> results) {
       const auto found = std::ranges::find_if(one.flags, same);
       if (found == one.flags.end()) break;
       values.push_back(found->value);
-      if (found->partner != flag.partner) flag.partner.reset();
       if (found->advice != flag.advice) flag.advice.clear();
     }
     if (values.size() < results.size()) continue;

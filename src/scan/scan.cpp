@@ -219,7 +219,7 @@ class Scan {
     if (info_.has_loss && !predicts_) say(why_no_predictions(options, info_));
     const bool roles = std::ranges::find(options.measures, "roles") != options.measures.end();
     if (roles && !info_.has_tokens) {
-      say("no token ids are known: what needs them (weight_copies_with_sinks, weight_induction_with_sinks) is "
+      say("no token ids are known: what needs them (weight_copies, weight_induction) is "
           "undefined");
     }
     say(untrained_notice(longest, info_));

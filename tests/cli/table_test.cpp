@@ -82,7 +82,7 @@ sat      saturated, 2 of 6 heads: the 95 % interval of its separability beyond t
          weights stand apart from the others less than if the same weights were assigned to the keys
          at random: a larger weight is no sign of a more distinct vector.
          headgauge validate MODEL --text FILE FILE FILE
-over     over_selected, 3 of 6 heads: 90 % of its weight beyond the sinks on more than 6 % of its
+over     wide, 3 of 6 heads: 90 % of its weight beyond the sinks on more than 6 % of its
          keys. The weight is spread over many keys: a cache that keeps a few of them loses some of
          it.
          headgauge converge MODEL --text FILE
@@ -161,7 +161,7 @@ TEST(Table, FlagsThatDoNotFitAreCounted) {
   const std::string table = render_table(scanned_results(), options);
   expect_part(table, "  -          disp sat +1\n");
   Results r = scanned_results();
-  for (const char* name : {"dormant", "saturated", "over_selected", "sensitive"}) {
+  for (const char* name : {"dormant", "saturated", "wide", "sensitive"}) {
     r.flags.push_back({name, 1, 0, 1, 1, 1, "", "", {}});
   }
   expect_part(render_table(r, options), "  -          dorm sat +2\n");

@@ -99,7 +99,7 @@ TEST(Flags, OverSelectedComparesKeysNeededWithKeysVisible) {
   set(r, "mass_90", 31.0);
   EXPECT_EQ(names(r), Names{}) << "without the visible keys there is nothing to compare with";
   set(r, "visible_keys", 512.5);  // 31 / 512.5 = .0605
-  EXPECT_EQ(names(r), Names{"over_selected"});
+  EXPECT_EQ(names(r), Names{"wide"});
   EXPECT_DOUBLE_EQ(find_flags(r)[0].value, 31.0 / 512.5);
   r.metric("mass_90")->values[1] = 30.0;
   EXPECT_EQ(names(r), Names{});

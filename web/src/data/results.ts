@@ -53,7 +53,6 @@ export interface Flag {
   threshold: number;
   source: string;
   advice?: string; // in results of compare: the tried interventions and their effect
-  partner?: number;
   change?: string; // in results of diff: "gained" or "lost"
 }
 

@@ -254,7 +254,7 @@ export function madeDiff(): Made {
 // small but whose sign differs on a text, and a flag that predicts; the second has none.
 export const PREDICTORS = [
   "layer", "entropy_with_sinks", "tokens_for_error sampler=top", "critical_n_head", "constant", "flag sink",
-  "flag over_selected",
+  "flag wide",
 ];
 
 export function madeValidate(texts = ["a.txt", "b.txt", "c.txt"]): Made {

@@ -9,7 +9,7 @@ import { valueText } from "../../src/page/provenance";
 import { smallResults } from "./page-results";
 
 const columns = ["surprise", "entropy_with_sinks"].map((name) => metricColumn(smallResults(), fromFile(name)));
-const names = ["sink", "over_selected"];
+const names = ["sink", "wide"];
 const asked = (filter: string, rows = headRows(smallResults())) => {
   const { rows: left, problem } = filtered(rows, parseFilter(namedHeads(filter), columns), columns, (row, word) => hasWord(row, word, names), names);
   return { heads: left.map(({ head }) => headName(head)), problem };
@@ -23,7 +23,7 @@ test("the filter takes names of heads and of flags, and all words must fit", () 
   expect(found("2")).toEqual(["2.0", "2.1", "2.5"]);
   expect(found("0.1")).toEqual(["0.1"]);
   expect(found("SINK")).toEqual(["0.1", "2.5"]);
-  expect(found("over_selected")).toEqual(["0.1"]);
+  expect(found("wide")).toEqual(["0.1"]);
   expect(found("sink, 2.*")).toEqual(["2.5"]);
   expect(found("nothing")).toEqual([]);
 });
@@ -100,7 +100,7 @@ test("a role is filtered as a flag is, and named without its prefix", () => {
 
 test("flags are grouped by name, the most frequent first", () => {
   const groups = flagGroups(smallResults().header.flags);
-  expect(groups.map(({ name, flags }) => [name, flags.length])).toEqual([["sink", 2], ["over_selected", 1]]);
+  expect(groups.map(({ name, flags }) => [name, flags.length])).toEqual([["sink", 2], ["wide", 1]]);
   const gained = flagGroups([{ ...smallResults().header.flags[0]!, change: "gained" }]);
   expect(gained[0]!.name).toBe("sink (gained)");
 });

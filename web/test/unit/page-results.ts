@@ -27,7 +27,7 @@ export const smallFile = (): Record<string, unknown> => ({
     separability: { dims: ["length", "top_n"], unit: "1", values: [[1, 2, 3], [4, 5, 6]] },
     loss: { dims: ["outcome", "length"], unit: "nats", values: [[3, 2]] },
   },
-  flags: [flag("sink", 2, 5, 0.5, 0.3), flag("over_selected", 0, 1, 0.2, 0.06), flag("sink", 0, 1, 0.4, 0.3)],
+  flags: [flag("sink", 2, 5, 0.5, 0.3), flag("wide", 0, 1, 0.2, 0.06), flag("sink", 0, 1, 0.4, 0.3)],
   notices: [],
   timings: {},
 });

@@ -22,7 +22,7 @@ describe("what predicts", () => {
       [0, 1].filter((intervention) => prediction(results, { predictor, intervention }).predicts)
         .map((intervention) => [name, intervention]),
     );
-    expect(predicting).toEqual([["entropy_with_sinks", 0], ["critical_n_head", 0], ["flag over_selected", 0]]);
+    expect(predicting).toEqual([["entropy_with_sinks", 0], ["critical_n_head", 0], ["flag wide", 0]]);
     const none = changedValues("predicts", (_, was) => was && 0);
     expect(prediction(none, pair("entropy_with_sinks")).predicts).toBe(false);
     const { predicts: _, ...older } = madeValidate().metrics;
@@ -51,7 +51,7 @@ describe("what predicts", () => {
   it("has words and units", () => {
     const title = (name: string) => predictorTitle(results, name);
     expect(title("budget_keys sampler=top")).toBe("keys to keep, sampler top");
-    expect(title("flag over_selected")).toBe("flag over selected");
+    expect(title("flag wide")).toBe("flag over selected");
     expect(title("output_change under sinks:sinks=4,window=60")).toBe(
       "change of the output under sinks:sinks=4,window=60",
     );
@@ -101,7 +101,7 @@ describe("the scatter plot of a pair", () => {
   });
 
   it("sets the points of a flag apart in strips, each nearer to its own value", () => {
-    const figure = predictionFigure(results, pair("flag over_selected"))!;
+    const figure = predictionFigure(results, pair("flag wide"))!;
     expectWhole(figure);
     expect(new Set(column(figure, "predictor_value"))).toEqual(new Set([0, 1]));
     const { text } = drawn(figure);
@@ -115,7 +115,7 @@ describe("the scatter plot of a pair", () => {
     expect(new Set(points.map(({ at }) => at)).size).toBe(36);
     const places = (raised: boolean) => points.filter((point) => point.raised === raised).map(({ at }) => at);
     expect(Math.min(...places(true)) - Math.max(...places(false))).toBeGreaterThan(50);
-    expect(strips(predictionFigure(results, pair("flag over_selected"))!)).toEqual(points);
+    expect(strips(predictionFigure(results, pair("flag wide"))!)).toEqual(points);
   });
 
   it("puts a ring beyond the largest value where none was found, and leaves out what is undefined", () => {
