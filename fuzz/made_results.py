@@ -79,14 +79,13 @@ def scan():
         metrics,
         flags=[
             {
-                "name": "dispersed",
+                "name": "wide",
                 "layer": 0,
                 "head": 1,
                 "length": 64,
                 "value": 0.95,
                 "threshold": 0.9,
                 "source": "convention",
-                "partner": 0,
             }
         ],
         summary=[
@@ -221,7 +220,7 @@ def with_parts(coords, dims, scale):
 
 def validation():
     coords = {
-        "predictor": ["entropy_with_sinks", "flag_dispersed"],
+        "predictor": ["entropy_with_sinks", "flag wide"],
         "intervention": ["uniform"],
         "text": ["a.txt", "b.txt"],
         "outcome": ["text"],

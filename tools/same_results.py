@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -114,6 +115,14 @@ NOW = {
     "planned_answer_change": ("planned_change", "", "values"),
     "plan_replay_difference": ("plan_difference", "replay", "values"),
 }
+# Metrics of schema 2 that schema 3 names after what lies beyond the sinks; of all weight they are X_with_sinks.
+SELECTION = (
+    "entropy entropy_normalized effective_tokens participation_ratio max_weight mass_90 attention_distance "
+    "separability separability_null separability_excess weight_previous weight_recent weight_distant "
+    "weight_duplicate weight_induction"
+).split()
+KINDS = {"weight_recent": "weight_near", "weight_distant": "weight_far", "weight_duplicate": "weight_copies"}
+WITH_SINKS = re.compile(f"({'|'.join(sorted(SELECTION, key=len, reverse=True))})(_beyond_sinks)?(_by_position)?(_change)?")
 COMPARISONS = ("run", "normalizer", "pattern")
 PARTS = ("values", "stderr", "degrees_of_freedom", "rows")
 
@@ -163,6 +172,15 @@ def keep(options: argparse.Namespace) -> None:
             run(program, given_words, folder, name)
 
 
+def beyond_the_sinks(name: str) -> str:
+    """The name in schema 3 of a metric of what a head selects."""
+    found = WITH_SINKS.fullmatch(name)
+    if found is None:
+        return name
+    base, beyond, *ends = found.groups("")
+    return KINDS.get(base, base) + ("" if beyond else "_with_sinks") + "".join(ends)
+
+
 def leaves(value: object, place: str = "") -> Iterator[tuple[str, object]]:
     """Yields place and value of every number and text; metrics, flags and claims by their names."""
     if isinstance(value, dict):
@@ -189,7 +207,7 @@ class Renamed:
     def stands(self, name: str) -> tuple[str, str, str]:
         base, _, part = name.rpartition("_")
         if name in NOW or part not in ("low", "high", "p") or base not in self.old["metrics"]:
-            return NOW.get(name, (name, "text", "values"))
+            return NOW.get(name, (beyond_the_sinks(name), "text", "values"))
         return *self.stands(base)[:2], part
 
     def index(self, name: str, labels: dict[str, int]) -> dict[str, int]:

@@ -255,8 +255,7 @@ class Models(CommandTest):
         for value in uniform:
             self.assertAlmostEqual(value, 1, delta=1e-5)
         # Each token stands once: the heads that look for its copies and at itself agree.
-        redundant = {f["head"]: f["partner"] for f in results["flags"] if f["name"] == "redundant"}
-        self.assertEqual(redundant, {3: 4, 4: 3})
+        self.assertEqual(results["metrics"]["top_overlap_partner"]["values"][0][3:5], [4, 3])
 
     def test_the_table_names_roles(self) -> None:
         self.phantom("ghost", 6)

@@ -144,7 +144,7 @@ class Names(WordsTest):
             (USAGE, "compare model --tokens ids.txt --normalizers ssmax", "--normalizer"),
             (USAGE, "list measures --group weigths", "weights"),
             (USAGE, "list measures entropi", "entropy_with_sinks"),
-            (USAGE, "list measures saturatd", "saturated"),
+            (USAGE, "list measures inductio", "induction"),
             (USAGE, "diff old new --metrics entropi", "entropy_with_sinks"),
             (BAD_INPUT, "diff old new --limits limits.json", "entropy_with_sinks"),
             (BAD_INPUT, "diff old new --limits key.json", "max_increase"),
@@ -169,9 +169,8 @@ class Names(WordsTest):
                 shown = json.loads(self.succeed("list", "measures", flag, "--json").out)
                 self.assertEqual((shown["name"], shown["metric"]), (flag, metric["name"]))
                 self.assertIn(shown["meaning"].split()[0], self.succeed("list", "measures", flag).out)
-        text = " ".join(self.succeed("list", "measures", "saturated").out.split())
-        self.assertIn("the 95 % interval of its separability beyond the sinks, above", text)
-        self.assertIn("above that of its weights permuted, ends below 0", text)
+        text = " ".join(self.succeed("list", "measures", "wide").out.split())
+        self.assertIn("90 % of its weight beyond the sinks on more than 6 % of its keys", text)
         self.refuse(USAGE, "list", "measures", "weights", says=("a group", "write --group weights"))
         self.refuse(USAGE, "list", "measures", "entropy_with_sinks", "--group", "weights", says="one of the two")
 

@@ -27,10 +27,6 @@ void set(Results& r, const std::string& name, double value) {
   r.add_metric(name, {"layer", "head", "length"}, "1").values[1] = value;
 }
 
-void set_whole(Results& r, const std::string& name, double value) {
-  r.add_metric(name, {"layer", "head"}, "1").values[0] = value;
-}
-
 std::vector<std::string> names(const Results& r) {
   std::vector<std::string> list;
   for (const Flag& flag : find_flags(r)) list.push_back(flag.name);
@@ -73,28 +69,16 @@ TEST_P(ScalarFlag, IsRaisedBeyondItsThresholdOnly) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, ScalarFlag,
-    ::testing::Values(ScalarCase{"entropy_normalized", .95, .9501, "dispersed"},
-                      ScalarCase{"entropy_normalized", .05, .0499, "collapsed"},
+    ::testing::Values(ScalarCase{"rate_predicted", .1, .0999, "slow"},
                       ScalarCase{"sink_weight", .3, .3001, "sinks"}));
 
 TEST(Flags, OnlyTheLongestLengthCounts) {
   Results r = two_heads();
-  r.add_metric("entropy_normalized", {"layer", "head", "length"}, "1").values = {
-      .99, .5, .99, .5};
+  r.add_metric("sink_weight", {"layer", "head", "length"}, "1").values = {.9, .1, .9, .1};
   EXPECT_EQ(names(r), Names{});
 }
 
-TEST(Flags, SensitiveAndRedundantHaveNoLength) {
-  Results r = two_heads();
-  set_whole(r, "sensitivity_top2", .26);
-  set_whole(r, "top_overlap", .81);
-  set_whole(r, "top_overlap_partner", 7);
-  EXPECT_EQ(names(r), (Names{"sensitive", "redundant"}));
-  EXPECT_EQ(find_flags(r)[1].partner, 7);
-  EXPECT_EQ(find_flags(r)[0].partner, std::nullopt);
-}
-
-TEST(Flags, OverSelectedComparesKeysNeededWithKeysVisible) {
+TEST(Flags, WideComparesKeysNeededWithKeysVisible) {
   Results r = two_heads();
   set(r, "mass_90", 31.0);
   EXPECT_EQ(names(r), Names{}) << "without the visible keys there is nothing to compare with";
@@ -105,69 +89,43 @@ TEST(Flags, OverSelectedComparesKeysNeededWithKeysVisible) {
   EXPECT_EQ(names(r), Names{});
 }
 
-// An excess at N = 20 (index 2) and its standard error, of many batches.
-Results with_excess(double excess, double error, double freedom = 1e9) {
-  Results r = two_heads();
-  LabelledArray& m =
-      r.add_metric("separability_excess", {"layer", "head", "length", "top_n"}, "1");
-  m.with_standard_errors();
-  // Head 4, longest length: flat cells 4..7. What is not N = 20 would raise the flag.
-  for (std::size_t cell = 4; cell < 8; ++cell) {
-    m.values[cell] = -1.0;
-    m.standard_error[cell] = 0.0;
-  }
-  m.values[6] = excess;
-  m.standard_error[6] = error;
-  m.degrees_of_freedom[6] = freedom;
-  return r;
-}
-
-TEST(Flags, SaturatedWhereTheExcessIsShownToBeBelowChance) {
-  ASSERT_EQ(names(with_excess(-.0200, .01)), Names{"saturated"});
-  EXPECT_EQ(names(with_excess(-.0195, .01)), Names{}) << "0 is not ruled out";
-  EXPECT_EQ(names(with_excess(.0100, .002)), Names{}) << "above chance, however little";
-  EXPECT_DOUBLE_EQ(find_flags(with_excess(-.05, .02))[0].value, -.05);
-  EXPECT_NEAR(find_flags(with_excess(-.05, .02))[0].threshold, -1.959964 * .02, 1e-6);
+TEST(Excess, IsWorseThanChanceIfItsIntervalEndsBelow0) {
+  const auto worse = [](double excess, double error, double freedom = 1e9) {
+    MetricCell cell;
+    cell.value = excess;
+    cell.standard_error = error;
+    cell.degrees_of_freedom = freedom;
+    return no_better_than_chance(cell);
+  };
+  EXPECT_TRUE(worse(-.0200, .01));
+  EXPECT_FALSE(worse(-.0195, .01)) << "0 is not ruled out";
+  EXPECT_FALSE(worse(.0100, .002)) << "above chance, however little";
   // Of five batches the 95 % interval is 2.776 errors wide on either side.
-  EXPECT_EQ(names(with_excess(-.05, .018, 4)), Names{"saturated"});
-  EXPECT_EQ(names(with_excess(-.05, .0181, 4)), Names{});
-}
-
-TEST(Flags, SaturatedNeedsStandardErrors) {
-  EXPECT_EQ(names(with_excess(-.1, kUndefined)), Names{});
-  Results r = with_excess(-.1, .01);
-  r.metric("separability_excess")->standard_error.clear();
-  EXPECT_EQ(names(r), Names{});
-}
-
-TEST(Flags, SaturatedUsesTheLargestTopNUpTo20ButNever1) {
-  Results r = with_excess(.4, .01);                           // not saturated at index 2
-  r.set_coord("top_n", std::vector<double>{1, 18, 25, 100});  // index 1 has -1
-  EXPECT_EQ(names(r), Names{"saturated"});
-  r.set_coord("top_n", std::vector<double>{1, 21, 25, 100});
-  EXPECT_EQ(names(r), Names{});
+  EXPECT_TRUE(worse(-.05, .018, 4));
+  EXPECT_FALSE(worse(-.05, .0181, 4));
+  EXPECT_FALSE(worse(-.1, kUndefined)) << "without an error nothing is judged";
 }
 
 TEST(Flags, ADormantHeadIsNotJudgedByTheLittleThatItDoesBeside) {
   Results r = two_heads();
-  set(r, "entropy_normalized", .99);
+  set(r, "mass_90", 300);
+  set(r, "visible_keys", 512.5);
   set(r, "sink_weight", .951);
-  EXPECT_EQ(names(r), (Names{"dormant", "sinks"}));
+  EXPECT_EQ(names(r), (Names{"sinks", "dormant"}));
   r.metric("sink_weight")->values[1] = .949;
-  EXPECT_EQ(names(r), (Names{"dispersed", "sinks"}));
+  EXPECT_EQ(names(r), (Names{"wide", "sinks"}));
 }
 
 // Shares of head 4 by role, in the order of kRoles, all of them at this chance.
 Results with_shares(const std::vector<double>& shares, double chance, std::int64_t rows = 900) {
   Results r = two_heads();
   std::vector<std::string> labels;
-  for (const Role& role : kRoles) labels.emplace_back(role.label);
+  for (const Role& role : kRoles) labels.emplace_back(role.name);
   r.set_coord("role", labels);
   r.add_metric("role_chance", {"layer", "head", "length", "role"}, "1");
   for (std::size_t k = 0; k < kRoles.size(); ++k) {
     if (std::isnan(shares[k])) continue;
-    LabelledArray& share = r.add_metric(kRoles[k].metric + std::string("_beyond_sinks"),
-                                        {"layer", "head", "length"}, "1");
+    LabelledArray& share = r.add_metric(kRoles[k].metric, {"layer", "head", "length"}, "1");
     share.with_rows();
     share.values[1] = shares[k];
     share.rows[1] = rows;
@@ -191,14 +149,14 @@ TEST(Flags, AHeadMayHaveSeveralRoles) {
   EXPECT_EQ(names(with_shares({.45, .9, .1, .7, .6}, 0)),
             (Names{"previous", "copies", "induction"}));
   EXPECT_EQ(names(with_shares({.41, .99, .1, .1, .1}, 0)), Names{"previous"})
-      << "the recent keys hold the previous one";
+      << "the near keys hold the previous one";
   EXPECT_EQ(names(with_shares({.3, .8, .1, .1, .1}, 0)), Names{"near"});
   EXPECT_EQ(names(with_shares({.1, .1, .8, .1, .1}, 0)), Names{"far"});
   Results resting = with_shares({.1, .1, .1, .1, .8}, 0);
   set(resting, "sink_weight", .6);
   EXPECT_EQ(names(resting), (Names{"sinks", "induction"}));
   resting.metric("sink_weight")->values[1] = .96;
-  EXPECT_EQ(names(resting), (Names{"dormant", "sinks"}));
+  EXPECT_EQ(names(resting), (Names{"sinks", "dormant"}));
 }
 
 TEST(Flags, ARoleNeedsEnoughRows) {
@@ -219,11 +177,10 @@ TEST(Flags, EveryFlagIsJudgedByAMetricOfTheCatalogue) {
   EXPECT_EQ(judged, flags);
 }
 
-TEST(Flags, EveryFlagIsDeclaredWithAShortNameAndAMeaning) {
+TEST(Flags, EveryFlagIsDeclaredWithAMeaningAndACommand) {
   for (const FlagInfo& info : flag_infos()) {
     EXPECT_NE(info.means, "") << info.name;
     EXPECT_NE(info.next.find("`headgauge "), info.next.npos) << info.name;
-    EXPECT_LE(info.short_name.size(), 4u) << info.name;
     EXPECT_FALSE(info.meaning.empty());
     EXPECT_FALSE(info.source.empty());
   }

@@ -75,13 +75,13 @@ RowValues observe(const MadeRows& made, RowValues* counts = nullptr, bool with_t
 bool is_of(const std::string& role, Index t, Index j, const std::vector<int>& tokens) {
   const auto same = [&](Index i) { return i >= 0 && i < t && tokens[i] == tokens[t]; };
   if (role == "previous") return j == t - 1;
-  if (role == "recent") return std::abs(t - j) < 64;
-  if (role == "distant") return std::abs(t - j) >= 64;
-  if (role == "duplicate") return same(j);
+  if (role == "near") return std::abs(t - j) < 64;
+  if (role == "far") return std::abs(t - j) >= 64;
+  if (role == "copies") return same(j);
   return same(j - 1);
 }
 
-// Sinks are no distant keys, and of the weight beyond them every kind has its share, for which the
+// Sinks are no far keys, and of the weight beyond them every kind has its share, for which the
 // row counts by that weight. Without sinks that is the share of all.
 void check_shares(Seen seen, const std::vector<Index>& sinks) {
   MadeRows made = make_rows(200, 23, seen, sinks.empty() ? 7 : 11);
@@ -108,12 +108,12 @@ void check_shares(Seen seen, const std::vector<Index>& sinks) {
         if (std::ranges::count(sinks, row.key(i)) > 0) continue;
         rest += weight;
         ++others;
-        if (!is_of(kRoles[k].label, r, row.key(i), made.tokens)) continue;
+        if (!is_of(kRoles[k].name, r, row.key(i), made.tokens)) continue;
         mass += weight;
         ++keys;
       }
-      const std::string name = kRoles[k].metric + std::string("_beyond_sinks");
-      const double share = values.at(name)(r, 0), of_all = values.at(kRoles[k].metric)(r, 0);
+      const std::string name = kRoles[k].metric;
+      const double share = values.at(name)(r, 0), of_all = values.at(kRoles[k].with_sinks)(r, 0);
       const double chance = values.at("role_chance")(r, static_cast<Index>(k));
       if (keys == 0 || keys == others) {
         EXPECT_TRUE(std::isnan(share)) << name << " row " << r;
@@ -123,7 +123,7 @@ void check_shares(Seen seen, const std::vector<Index>& sinks) {
       EXPECT_NEAR(share, mass / rest, 1e-12) << name << " row " << r;
       EXPECT_NEAR(counts.at(name)(r, 0), rest / total, 1e-12) << name << " row " << r;
       EXPECT_EQ(chance, static_cast<double>(keys) / static_cast<double>(others));
-      if (sinks.empty() || kRoles[k].label == std::string("distant")) {
+      if (sinks.empty() || kRoles[k].name == std::string("far")) {
         EXPECT_NEAR(of_all, mass / total, 1e-12) << name << " row " << r;
       }
     }
@@ -174,7 +174,7 @@ TEST(Roles, EvenWeightsHaveTheChance) {
   const RowValues values = observe(made);
   for (Index r = 0; r < 150; ++r) {
     for (std::size_t k = 0; k < kRoles.size(); ++k) {
-      const double share = values.at(kRoles[k].metric)(r, 0);
+      const double share = values.at(kRoles[k].with_sinks)(r, 0);
       const double chance = values.at("role_chance")(r, static_cast<Index>(k));
       EXPECT_EQ(std::isnan(share), std::isnan(chance));
       if (std::isnan(share)) continue;

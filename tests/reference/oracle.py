@@ -91,7 +91,7 @@ class Oracle:
     ) -> tuple[dict[str, Array], list[dict[int, tuple[Array, Array]]], list[tuple[Array, Array]]]:
         """Row values of one head in one document, its sets and its top ten."""
         document, s = self.documents[number], self.settings
-        needs_sets = self._wants("separability_with_sinks") or self._wants("coverage")
+        needs_sets = self._wants("separability") or self._wants("coverage")
         sphere = self._sphere(document.point_width(layer)) if points and needs_sets else None
         draws = Draws(s.seed, layer, head, number)
         parts, chosen, tops = [], [], []
@@ -123,7 +123,7 @@ class Oracle:
                 found, sets = separability_rows(block, points.cloud, sphere, s.top_n, draws)
                 part |= found
                 chosen.append(sets)
-                if self._wants("separability_with_sinks"):
+                if self._wants("separability"):
                     part |= kept_rows(block, points.cloud, s.top_n, draws, document.vectors)
             parts.append(part)
         return concatenate(parts), chosen, tops
@@ -219,7 +219,7 @@ class Oracle:
 
         return {
             "entropy_slope": cell(*found.entropy),
-            "max_weight_slope": cell(*found.max_weight_with_sinks),
+            "max_weight_slope": cell(*found.max_weight),
             "critical_temperature_slope": cell(*found.critical),
             **{
                 f"effective_tokens_forecast{end}": cell(found.forecast[:, k], none)

@@ -7,13 +7,13 @@ import numpy.typing as npt
 
 from tests.reference.averages import STAND_FOR
 from tests.reference.rows import RowBlock
-from tests.reference.weights import BEYOND
+from tests.reference.weights import WITH_SINKS
 
 Array = npt.NDArray[Any]
 
-RECENT = 64
+NEAR = 64
 OCTAVES = 24  # more than a text has
-ROLES = ["previous", "recent", "distant", "duplicate", "induction"]
+ROLES = ["previous", "near", "far", "copies", "induction"]
 
 
 def kinds(block: RowBlock) -> dict[str, Array]:
@@ -25,13 +25,13 @@ def kinds(block: RowBlock) -> dict[str, Array]:
         width = block.weights.shape[1]
         copies = (block.tokens[:width][None, :] == block.tokens[block.t - 1][:, None]) & (j < t)
         follow[:, 1:] = copies[:, :-1]
-    recent = np.abs(t - j) < RECENT
+    near = np.abs(t - j) < NEAR
     return {
-        "weight_previous_with_sinks": j == t - 1,
-        "weight_near_with_sinks": recent,
-        "weight_far_with_sinks": ~recent & ~block.at_sinks,
-        "weight_copies_with_sinks": copies,
-        "weight_induction_with_sinks": follow,
+        "weight_previous": j == t - 1,
+        "weight_near": near,
+        "weight_far": ~near & ~block.at_sinks,
+        "weight_copies": copies,
+        "weight_induction": follow,
     }
 
 
@@ -49,15 +49,15 @@ def row_values(block: RowBlock) -> dict[str, Array]:
         count = of_kind.sum(axis=1)
         says = (count > 0) & (count < block.n) & (total > 0.0)
         share = (magnitude * of_kind).sum(axis=1) / np.where(total > 0.0, total, 1.0)
-        values[name] = np.where(says, share, np.nan)
+        values[name + WITH_SINKS] = np.where(says, share, np.nan)
         count = (of_kind & beyond).sum(axis=1)
         says &= (count > 0) & (count < others) & (rest > 0.0)
         share = (magnitude * (of_kind & beyond)).sum(axis=1) / np.where(rest > 0.0, rest, 1.0)
-        values[name + BEYOND] = np.where(says, share, np.nan)
-        values[name + BEYOND + STAND_FOR] = rest / np.where(whole > 0.0, whole, 1.0)
+        values[name] = np.where(says, share, np.nan)
+        values[name + STAND_FOR] = rest / np.where(whole > 0.0, whole, 1.0)
         chances.append(np.where(says, count / np.where(others > 0, others, 1), np.nan))
     values["role_chance" + STAND_FOR] = rest / np.where(whole > 0.0, whole, 1.0)
-    values["induction_by_gap"] = by_gap(block, values["weight_induction_with_sinks" + BEYOND])
+    values["induction_by_gap"] = by_gap(block, values["weight_induction"])
     values["induction_by_gap" + STAND_FOR] = values["role_chance" + STAND_FOR]
     return values | {"role_chance": np.stack(chances, axis=1)}
 

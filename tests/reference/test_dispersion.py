@@ -21,7 +21,7 @@ class Laws(unittest.TestCase):
             found = dispersion(power * np.log(t), t**-power, t**-power, t, index, edges)
             self.assertAlmostEqual(found.entropy[0], power, delta=1e-9)
             self.assertAlmostEqual(found.entropy[1], 0.0, delta=1e-9)
-            self.assertAlmostEqual(found.max_weight_with_sinks[0], -power, delta=1e-9)
+            self.assertAlmostEqual(found.max_weight[0], -power, delta=1e-9)
             self.assertAlmostEqual(found.critical[0], -power, delta=2e-2)
             self.assertEqual(found.holds, 1.0)
             ahead = np.arange(513, 1025) ** power

@@ -20,7 +20,7 @@ from tests.reference.normalizers import SOFTMAX, make_normalizer
 from tests.reference.rows import RowBlock, find_sinks, row_blocks, softmax
 from tests.reference.separability import LOCAL_ROWS, NULL_ROWS, SPHERE_ROWS, Draws, separability_rows
 from tests.reference.settings import Settings
-from tests.reference.weights import BEYOND, DOUBT, entropy, keys_for_mass, row_values
+from tests.reference.weights import WITH_SINKS, DOUBT, entropy, keys_for_mass, row_values
 
 Array = npt.NDArray[Any]
 
@@ -134,12 +134,7 @@ class RandomNumbers(unittest.TestCase):
         self.assertTrue((near[:, :8] < 8).all())
 
 
-BEYOND_METRICS = set(
-    (
-        "entropy_with_sinks entropy_normalized_with_sinks effective_tokens_with_sinks participation_ratio_with_sinks max_weight_with_sinks mass_90_with_sinks "
-        "attention_distance_with_sinks"
-    ).split()
-)
+SPREAD = "entropy entropy_normalized effective_tokens participation_ratio max_weight mass_90 attention_distance".split()
 
 
 class Rows(unittest.TestCase):
@@ -183,8 +178,9 @@ class Rows(unittest.TestCase):
                 expected["entropy_normalized_with_sinks"] = ent / math.log(t)
                 expected["weight_bound_use"] = math.log(t * ordered[0]) / (logits.max() - logits.min())
             # Everything lies beyond the sinks where there are none.
-            for name in BEYOND_METRICS & expected.keys():
-                expected[name + BEYOND] = expected[name]
+            for name in SPREAD:
+                if name + WITH_SINKS in expected:
+                    expected[name] = expected[name + WITH_SINKS]
             for name, values in found.items():
                 if name.endswith(STAND_FOR):
                     self.assertAlmostEqual(values[t - 1], 1.0, delta=1e-12, msg=name)
@@ -213,8 +209,8 @@ class Rows(unittest.TestCase):
                 "attention_distance_with_sinks": float((q * back).sum()),
             }
             for name, value in expected.items():
-                self.assertAlmostEqual(found[name + BEYOND][t - 1], value, delta=1e-12, msg=name)
-                stand_for = found[name + BEYOND + STAND_FOR][t - 1]
+                self.assertAlmostEqual(found[name.removesuffix(WITH_SINKS)][t - 1], value, delta=1e-12, msg=name)
+                stand_for = found[name.removesuffix(WITH_SINKS) + STAND_FOR][t - 1]
                 self.assertAlmostEqual(stand_for, rest.sum(), delta=1e-12)
             self.assertAlmostEqual(found["sink_weight"][t - 1], 1 - rest.sum(), delta=1e-12)
 
@@ -377,7 +373,7 @@ class Rows(unittest.TestCase):
             else:
                 self.assertTrue(math.isnan(equal))
             for kept, ends in (
-                (beyond, [name + BEYOND for name in names]),
+                (beyond, [name.removesuffix(WITH_SINKS) for name in names]),
                 (distinct, [None, None, "separability_excess_distinct"]),
             ):
                 n, logits = len(kept), self.logits[t - 1, kept]
@@ -429,7 +425,7 @@ class Rows(unittest.TestCase):
         all_keys, _ = separability_rows(self.block, cloud, sphere, self.top_n, draws)
         kept = kept_rows(self.block, cloud, self.top_n, draws, np.arange(self.count))
         for name in ("separability_with_sinks", "separability_null_with_sinks", "separability_excess_with_sinks"):
-            np.testing.assert_array_equal(kept[name + BEYOND], all_keys[name])
+            np.testing.assert_array_equal(kept[name.removesuffix(WITH_SINKS)], all_keys[name])
         np.testing.assert_array_equal(kept["separability_excess_distinct"], all_keys["separability_excess_with_sinks"])
         np.testing.assert_array_equal(kept["equal_key_pairs"][1:], 0.0)
 

@@ -14,7 +14,7 @@ Array = npt.NDArray[Any]
 MASS_SHARE = 0.9
 ROUNDING = 1e-12  # a mass within this of .9 has reached it
 SINGLE_PRECISION = 2e-6  # what float32 logits and weights may do to a mass
-BEYOND = "_beyond_sinks"
+WITH_SINKS = "_with_sinks"  # ends the name of a metric that counts sinks, too
 DOUBT = "_doubt"  # what single precision cannot tell: a number that hangs by less, a quotient of small ones
 LAST_BITS = 2.0**-22  # what rounding a weight to float32 may do to its logarithm
 
@@ -32,14 +32,14 @@ def spread(p: Array, t: Array, counts: Array) -> dict[str, Array]:
         keys = np.arange(1, p.shape[1] + 1)
         k90, doubt = keys_for_mass(p)
         return {
-            "entropy_with_sinks": ent,
-            "entropy_normalized_with_sinks": np.where(counts >= 2, ent / np.log(counts), np.nan),
-            "effective_tokens_with_sinks": np.exp(ent),
-            "participation_ratio_with_sinks": 1.0 / (p * p).sum(axis=1),
-            "mass_90_with_sinks": k90,
-            "mass_90_with_sinks" + DOUBT: doubt,
-            "attention_distance_with_sinks": (p * np.abs(t[:, None] - keys[None, :])).sum(axis=1),
-            "max_weight_with_sinks": p.max(axis=1),
+            "entropy": ent,
+            "entropy_normalized": np.where(counts >= 2, ent / np.log(counts), np.nan),
+            "effective_tokens": np.exp(ent),
+            "participation_ratio": 1.0 / (p * p).sum(axis=1),
+            "mass_90": k90,
+            "mass_90" + DOUBT: doubt,
+            "attention_distance": (p * np.abs(t[:, None] - keys[None, :])).sum(axis=1),
+            "max_weight": p.max(axis=1),
         }
 
 
@@ -58,8 +58,8 @@ def beyond_sinks(block: RowBlock, magnitude: Array, whole: Array) -> dict[str, A
     for name, value in found.items():
         stem = name.removesuffix(DOUBT)
         there = mass > 0.0
-        values[name.replace(stem, stem + BEYOND)] = np.where(there, value, np.nan)
-        values[stem + BEYOND + STAND_FOR] = np.where(there, share, 0.0)
+        values[name] = np.where(there, value, np.nan)
+        values[stem + STAND_FOR] = np.where(there, share, 0.0)
     return values
 
 

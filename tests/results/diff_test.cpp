@@ -219,7 +219,7 @@ TEST(Diff, MetricsThatCannotBeComparedAreLeftOutAndSaid) {
 TEST(Diff, WhatIsOfTheLongestLengthNeedsTheSame) {
   Results before = run_of({0}, {0}, {32, 64});
   before.add_metric("slope", {"layer", "head"}, "1").values = {1};
-  before.flags.push_back({"dispersed", 0, 0, 64, 1, 0.95, "s", "a", {}});
+  before.flags.push_back({"sinks", 0, 0, 64, 1, 0.95, "s", "a", {}});
   Results after = run_of({0}, {0}, {32, 64});
   after.add_metric("slope", {"layer", "head"}, "1").values = {3};
   EXPECT_EQ(diff(before, after).metric("slope_change")->values, Numbers{2});
@@ -353,29 +353,29 @@ TEST(Diff, FlagsGainedAndLost) {
   const auto flagged = [](const std::vector<Flag>& flags) {
     Results r = run_of({0, 1}, {0, 1}, {32});
     LabelledArray& m =
-        r.add_metric("entropy_normalized", {"layer", "head", "length"}, "1");
+        r.add_metric("sink_weight", {"layer", "head", "length"}, "1");
     m.values = {0.5, 0.5, 0.5, kUndefined};
     r.flags = flags;
     return r;
   };
   const auto flag = [](const char* name, int layer, int head) {
-    return Flag{name, layer, head, 32, 0.99, 0.95, "s", "a", {}, {}};
+    return Flag{name, layer, head, 32, 0.99, 0.95, "s", "a"};
   };
-  const Results before = flagged({flag("dispersed", 0, 0), flag("dispersed", 0, 1)});
-  Results after = flagged({flag("dispersed", 0, 1), flag("collapsed", 1, 0),
-                           flag("dispersed", 1, 1), flag("sinks", 0, 0)});
+  const Results before = flagged({flag("sinks", 0, 0), flag("sinks", 0, 1)});
+  Results after = flagged({flag("sinks", 0, 1), flag("dormant", 1, 0),
+                           flag("sinks", 1, 1), flag("wide", 0, 0)});
   const Results d = diff(before, after);
-  ASSERT_EQ(d.flags.size(), 2u) << "1.1 was measured in neither, sinks were not";
-  EXPECT_EQ(d.flags[0].name + d.flags[0].change, "dispersedlost");
-  EXPECT_EQ(d.flags[1].name + d.flags[1].change, "collapsedgained");
+  ASSERT_EQ(d.flags.size(), 2u) << "1.1 was measured in neither, wide was not";
+  EXPECT_EQ(d.flags[0].name + d.flags[0].change, "sinkslost");
+  EXPECT_EQ(d.flags[1].name + d.flags[1].change, "dormantgained");
   EXPECT_EQ(d.flags[1].value, 0.99);
   EXPECT_TRUE(diff(before, before).flags.empty());
   EXPECT_TRUE(diff(before, after, {.metrics = {"measured"}}).flags.empty());
   EXPECT_EQ(parse_results(results_text(d), "t").flags[0].change, "lost");
   // One head that only one of the runs measured.
-  after.metric("entropy_normalized")->values[2] = 0.5;
+  after.metric("sink_weight")->values[2] = 0.5;
   Results partly = before;
-  partly.metric("entropy_normalized")->values[2] = kUndefined;
+  partly.metric("sink_weight")->values[2] = kUndefined;
   EXPECT_EQ(diff(partly, after).flags.size(), 1u);
 }
 

@@ -84,10 +84,8 @@ void expect_same(const Results& a, const Results& b) {
   for (std::size_t k = 0; k < a.flags.size(); ++k) {
     const Flag& f = a.flags[k];
     const Flag& g = b.flags[k];
-    EXPECT_EQ(std::tie(f.name, f.layer, f.head, f.length, f.value, f.threshold, f.source, f.advice,
-                       f.partner),
-              std::tie(g.name, g.layer, g.head, g.length, g.value, g.threshold, g.source, g.advice,
-                       g.partner));
+    EXPECT_EQ(std::tie(f.name, f.layer, f.head, f.length, f.value, f.threshold, f.source, f.advice),
+              std::tie(g.name, g.layer, g.head, g.length, g.value, g.threshold, g.source, g.advice));
   }
 }
 
@@ -113,7 +111,7 @@ TEST(ResultsJson, HasTheShapeThatTheFormatPromises) {
   EXPECT_EQ(json["metrics"]["critical_ks_d"].value("p", Json()).dump(), "[null,0.0625]");
   EXPECT_FALSE(json["metrics"]["critical_ks_d"].contains("low"));
   EXPECT_EQ(json["metrics"]["cache_bytes"]["values"], 12345.0);  // no dims: a bare number
-  EXPECT_EQ(json["flags"][0]["partner"], 0);
+  EXPECT_EQ(json["flags"][0]["name"], "sinks");
   EXPECT_EQ(json["partial"], false);
 }
 

@@ -41,7 +41,7 @@ inline Results made_results() {
   LabelledArray& largest = r.add_metric("critical_ks_d", {"length"}, "1").with_p();
   largest.set({1}, {.value = 0.5, .p = 0.0625});
   r.add_metric("cache_bytes", {}, "bytes").values = {12345};
-  r.flags.push_back({"redundant", 1, 2, 64, 0.875, 0.8, "convention", "Drop one of them.", 0});
+  r.flags.push_back({"sinks", 1, 2, 64, 0.875, 0.8, "convention", "Drop one of them."});
   r.summary = {{"At L = 64 head 1.2 is at 17.2 keys.",
                 {{"64", {FactSource::Kind::coordinate, "length", {1}}, 64},
                  {"17.2", {FactSource::Kind::cell, "mass_90_with_sinks", {1, 2, 1}}, 17.25}},

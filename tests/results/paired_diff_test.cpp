@@ -13,7 +13,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-constexpr const char* kFlagged = "entropy_normalized";  // judges "dispersed"
+constexpr const char* kFlagged = "mass_90";  // judges "wide"
 
 // A run on one text whose metric "m" has these values, one for each head.
 Results run_on(const std::string& text, const Numbers& values) {
@@ -104,40 +104,36 @@ TEST(PairedDiff, KeepsTheFlagsThatEveryTextGains) {
     run.metrics.front().first = kFlagged;
   };
   for (Results& run : sides.before) run.metrics.front().first = kFlagged;
-  for (Results& run : sides.after) raise(run, "dispersed");
+  for (Results& run : sides.after) raise(run, "wide");
   sides.after[2].flags.clear();
   EXPECT_TRUE(diff(sides.before, sides.after).flags.empty());
-  raise(sides.after[2], "dispersed");
+  raise(sides.after[2], "wide");
   const Results d = diff(sides.before, sides.after);
   ASSERT_EQ(d.flags.size(), 1U);
   EXPECT_EQ(d.flags[0].change, "gained");
 }
 
-TEST(PairedDiff, FlagsHaveTheMeanOfTheTextsAndAPartnerIfAllAgree) {
+TEST(PairedDiff, FlagsHaveTheMeanOfTheTextsAndAdviceIfAllAgree) {
   Sides sides;
   for (Results& run : sides.before) run.metrics.front().first = kFlagged;
   for (std::size_t text = 0; text < 4; ++text) {
     Results& run = sides.after[text];
     run.metrics.front().first = kFlagged;
     Flag flag;
-    flag.name = "dispersed";
+    flag.name = "wide";
     flag.value = 0.2 * static_cast<double>(text);
     flag.advice = text == 2 ? "one" : "two";
-    flag.partner = text == 1 ? 3 : 2;
     run.flags.push_back(flag);
     flag.head = 1;
     flag.value = 1;
     flag.advice = "one";
-    flag.partner = 2;
     run.flags.push_back(flag);
   }
   const Results d = diff(sides.before, sides.after);
   ASSERT_EQ(d.flags.size(), 2U);
   EXPECT_NEAR(d.flags[0].value, 0.3, 1e-12);
-  EXPECT_FALSE(d.flags[0].partner);
   EXPECT_EQ(d.flags[0].advice, "");
   EXPECT_EQ(d.flags[1].value, 1);
-  EXPECT_EQ(d.flags[1].partner, 2);
   EXPECT_EQ(d.flags[1].advice, "one");
 }
 

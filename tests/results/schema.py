@@ -152,8 +152,6 @@ def _flag_faults(document: dict):
             yield f"flags: {flag['name']} of a head that is not there"
         if flag["length"] != longest:
             yield f"flags: {flag['name']} not at the longest length"
-        if ("partner" in flag) != (flag["name"] == "redundant"):
-            yield f"flags: a partner belongs to redundant, and only to it ({flag['name']})"
 
 
 def _cells(nested, sizes: list[int]) -> list | None:

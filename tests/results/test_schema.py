@@ -123,7 +123,6 @@ class Schema(unittest.TestCase):
         self.refused("metrics/entropy/stderr/0/1/1", -0.1, "negative")
         self.refused("flags/0/head", 17, "a head that is not there")
         self.refused("flags/0/length", 32, "not at the longest length")
-        self.refused("flags/0/name", "sink", "partner")
 
     def test_intervals_and_tests(self):
         entropy = self.made["metrics"]["entropy_with_sinks"]
