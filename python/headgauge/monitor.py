@@ -97,7 +97,7 @@ class Monitor:
     Call step() after each optimizer step. Every `every` steps it measures the first text of the
     last batch, with `queries` sampled rows in each octave of position: a forward pass without
     gradients in evaluation mode, after which the model and the random state are as before. Metrics
-    per head: entropy, effective tokens, largest weight, weight on sinks, range of the logits,
+    per head: entropy, effective tokens and largest weight (sinks included), weight on sinks, range of the logits,
     largest logit, mean logit, log-sum-exp, separability above its null, spectral norm of the
     Jacobian (docs/formats.md).
 

@@ -25,9 +25,9 @@ class Cpp(unittest.TestCase):
     OTHERS: ClassVar = {
         "loss": "make options output summary catalogue scan diff_table",
         "distance": "registry limits converge read_cases write_cases",
-        "separability_with_sinks": "registry limits converge early_warning retrieval retrieval_claims warning_claims temperature_claims",
+        "separability": "registry limits converge early_warning retrieval retrieval_claims warning_claims temperature_claims",
         "sensitivity": "registry limits",
-        "entropy_with_sinks": "retrieval_claims warning_claims table",
+        "entropy": "retrieval_claims warning_claims table",
         "horizon": "synthetic_table",
         "loss_change": "output",
         "output_change": "output source",
