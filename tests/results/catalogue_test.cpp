@@ -129,7 +129,7 @@ TEST(Catalogue, RefusesWhatIsNotACompleteDeclaration) {
 }
 
 constexpr const char* kFlag =
-    R"("name": "p", "short": "p", "place": 1, "rule": "above", "cutoff": 0.06, "meaning": "above {percent:g} %",
+    R"("name": "p", "place": 1, "rule": "above", "cutoff": 0.06, "meaning": "above {percent:g} %",
        "source": "s", "means": "m", "next": "converge")";
 
 TEST(Catalogue, ReadsTheFlagsAndTheColumnOfAMetric) {

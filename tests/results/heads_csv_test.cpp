@@ -16,7 +16,7 @@ Results of_heads(std::vector<double> heads, std::vector<double> lengths) {
 
 TEST(HeadsCsv, OneRowPerLayerHeadAndLength) {
   EXPECT_EQ(heads_csv_text(made_results()),
-            "layer,head,length,entropy,entropy_with_sinks_stderr,mass_90_with_sinks\n"
+            "layer,head,length,entropy_with_sinks,entropy_with_sinks_stderr,mass_90_with_sinks\n"
             "0,0,32,0,,\n"
             "0,0,64,0.1,,\n"
             "0,1,32,0.2,,\n"

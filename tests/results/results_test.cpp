@@ -28,7 +28,7 @@ TEST(Results, MisuseIsAUsageErrorThatNamesWhatThereIs) {
   };
   expect([&] { r.add_metric("n", {"nowhere"}, "1"); }, "\"nowhere\"");
   expect([&] { r.add_metric("loss", {"length"}, "1"); }, "\"loss\" twice");
-  expect([&] { r.at("nothing", {0}); }, "entropy, distance");
+  expect([&] { r.at("nothing", {0}); }, "entropy_with_sinks, distance");
   expect([&] { r.coord_numbers("layer_type"); }, "names");
 }
 
