@@ -69,6 +69,13 @@ struct InterruptedError : Error {
 std::string fault(std::string_view where, std::string_view expected, std::string_view found,
                   std::string_view advice);
 
+// Throws an error of this kind with that fault if `wrong`. The arguments are computed in any case.
+template <class Kind = BadInputError>
+void refuse_if(bool wrong, std::string_view where, std::string_view expected,
+               std::string_view found, std::string_view advice) {
+  if (wrong) throw Kind(fault(where, expected, found, advice));
+}
+
 // A non-owning row-major matrix; `stride` is the distance between rows in elements.
 template <class T>
 class MatrixView {

@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -41,7 +42,9 @@ struct Parameter {
 class Parameters {
  public:
   Parameters() = default;
-  Parameters(std::initializer_list<Parameter> declared);
+  explicit Parameters(std::span<const Parameter> declared);
+  Parameters(std::initializer_list<Parameter> declared)
+      : Parameters(std::span(declared.begin(), declared.size())) {}
 
   bool empty() const { return entries_.empty(); }
   std::vector<Parameter> declared() const;

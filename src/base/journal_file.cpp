@@ -186,10 +186,8 @@ Bytes JournalFile::read(Place place) const {
 }
 
 void JournalFile::read(Place place, std::span<std::byte> into) const {
-  if (place.size != into.size()) {
-    throw BadInputError(fault(path_, "a state with one row for each token of the document",
-                              "another number of rows", kStartAgain));
-  }
+  refuse_if(place.size != into.size(), path_, "a state with one row for each token of the document",
+            "another number of rows", kStartAgain);
   read_at(place.offset, into);
 }
 

@@ -164,18 +164,14 @@ JournalFolder::JournalFolder(const std::vector<std::string>& folders) {
   for (const std::string& folder : folders) {
     const std::string inside = (fs::path(folder) / kJournalFolder).string();
     const std::vector<std::string> journals = journals_in(inside);
-    if (journals.empty()) {
-      throw BadInputError(fault(folder, "a folder with a shard", "a folder without one",
-                                "name the --out of each run with --shard"));
-    }
+    refuse_if(journals.empty(), folder, "a folder with a shard", "a folder without one",
+              "name the --out of each run with --shard");
     for (const std::string& journal : journals) {
       if (!is_state(journal)) join(journal, there);
     }
   }
-  if (files_.empty()) {
-    throw UsageError(fault("merge", "folders of shards", "none",
-                           "name the Run::out of each run with Run::shard"));
-  }
+  refuse_if<UsageError>(files_.empty(), "merge", "folders of shards", "none",
+                        "name the Run::out of each run with Run::shard");
   header_ = files_.front()->header();
   header_.share.index = 0;
   for (int shard = 0; shard < header_.share.count; ++shard) {
@@ -342,24 +338,18 @@ void JournalFolder::join(const std::string& path, std::map<int, std::string>& th
   const JournalFile& file = *files_.back();
   const Share& share = file.header().share;
   const Share& first = files_.front()->header().share;
-  if (share.count != first.count) {
-    throw BadInputError(fault(path, fmt::format("a shard of a run with {} shards", first.count),
-                              fmt::format("a shard of a run with {}", share.count),
-                              "merge the shards of one run"));
-  }
+  refuse_if(share.count != first.count, path,
+            fmt::format("a shard of a run with {} shards", first.count),
+            fmt::format("a shard of a run with {}", share.count), "merge the shards of one run");
   require_same_run(path, files_.front()->header().identity, file.header().identity,
                    "merge shards of the same command, model, texts and version");
   const auto [before, is_new] = there.emplace(share.index, path);
-  if (!is_new) {
-    throw BadInputError(fault(path, "each shard once",
-                              fmt::format("shard {} also in {}", share.index + 1, before->second),
-                              "name one of the two folders"));
-  }
-  if (!file.finished()) {
-    throw BadInputError(fault(
-        path, "a finished shard", "an unfinished shard",
-        fmt::format("run it again with --shard {}/{}: it resumes", share.index + 1, share.count)));
-  }
+  refuse_if(!is_new, path, "each shard once",
+            fmt::format("shard {} also in {}", share.index + 1, before->second),
+            "name one of the two folders");
+  refuse_if(
+      !file.finished(), path, "a finished shard", "an unfinished shard",
+      fmt::format("run it again with --shard {}/{}: it resumes", share.index + 1, share.count));
 }
 
 }  // namespace headgauge

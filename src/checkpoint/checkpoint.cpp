@@ -81,11 +81,9 @@ void Checkpoint::open_safetensors() {
   for (const auto& [name, file] : index.file_of) {
     const auto shard = shards.find((std::filesystem::path(model_.folder) / file).string());
     const TensorView* tensor = shard == shards.end() ? nullptr : shard->second->find(name);
-    if (tensor == nullptr) {
-      throw BadInputError(fault(
-          model_.folder + "/" + file, "the tensor " + in_quotes(name) + " that the index names",
-          "no tensor of that name", "index and shards must come from the same model"));
-    }
+    refuse_if(tensor == nullptr, model_.folder + "/" + file,
+              "the tensor " + in_quotes(name) + " that the index names", "no tensor of that name",
+              "index and shards must come from the same model");
     tensors_.emplace(name, *tensor);
   }
 }

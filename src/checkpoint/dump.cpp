@@ -51,12 +51,10 @@ std::vector<int> read_without_attention(const Safetensors& file) {
     const std::size_t comma = std::min(text.find(',', begin), text.size());
     int layer = -1;
     const auto [end, error] = std::from_chars(text.data() + begin, text.data() + comma, layer);
-    if (error != std::errc{} || end != text.data() + comma || layer > kMostLayers ||
-        layer <= (layers.empty() ? -1 : layers.back())) {
-      throw BadInputError(fault(file.path() + ": metadata without_attention",
-                                "numbers of layers, ascending, such as 0,1,3", in_quotes(text),
-                                kDumpAdvice));
-    }
+    refuse_if(error != std::errc{} || end != text.data() + comma || layer > kMostLayers ||
+                  layer <= (layers.empty() ? -1 : layers.back()),
+              file.path() + ": metadata without_attention",
+              "numbers of layers, ascending, such as 0,1,3", in_quotes(text), kDumpAdvice);
     layers.push_back(layer);
     begin = comma + 1;
   }
@@ -84,16 +82,12 @@ std::vector<DumpFile::Layer> sort_into_layers(const Safetensors& file,
       throw BadInputError(fault(tensor.where(), "layers numbered from 0 without gaps",
                                 "layer " + std::to_string(name->first), kDumpAdvice));
     }
-    if (place == nullptr) {
-      throw BadInputError(fault(tensor.where(), "x, or layers.N. followed by q, k, v, x or scores",
-                                "this name", kDumpAdvice));
-    }
+    refuse_if(place == nullptr, tensor.where(), "x, or layers.N. followed by q, k, v, x or scores",
+              "this name", kDumpAdvice);
     *place = &tensor;
   }
-  if (layers.empty()) {
-    throw BadInputError(fault(file.path(), "tensors layers.0.q and layers.0.k, or layers.0.scores",
-                              "no layer", kDumpAdvice));
-  }
+  refuse_if(layers.empty(), file.path(), "tensors layers.0.q and layers.0.k, or layers.0.scores",
+            "no layer", kDumpAdvice);
   if (!without.empty()) {
     layers.resize(std::max(layers.size(), static_cast<std::size_t>(without.back()) + 1));
   }
@@ -132,11 +126,9 @@ float read_scale(const Safetensors& file, Index head_dim) {
   const std::string& text = it->second;
   float scale = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), scale);
-  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(scale) ||
-      scale <= 0) {
-    throw BadInputError(
-        fault(file.path() + ": metadata scale", "a positive number", in_quotes(text), kDumpAdvice));
-  }
+  refuse_if(error != std::errc{} || end != text.data() + text.size() || !std::isfinite(scale) ||
+                scale <= 0,
+            file.path() + ": metadata scale", "a positive number", in_quotes(text), kDumpAdvice);
   return scale;
 }
 
@@ -151,10 +143,8 @@ void match(const TensorView& tensor, std::initializer_list<Index*> sizes) {
   tensor.require_shape(expected());
   std::size_t axis = 0;
   for (Index* size : sizes) {
-    if (tensor.shape[axis] == 0) {
-      throw BadInputError(fault(tensor.where(), "sizes of at least 1",
-                                "shape " + shape_text(tensor.shape), kDumpAdvice));
-    }
+    refuse_if(tensor.shape[axis] == 0, tensor.where(), "sizes of at least 1",
+              "shape " + shape_text(tensor.shape), kDumpAdvice);
     *size = tensor.shape[axis++];
   }
   tensor.require_shape(expected());  // scores contain the length twice
@@ -169,11 +159,9 @@ bool DumpFile::recognises(const Safetensors& file) {
 
 DumpFile::DumpFile(Safetensors file) : file_(std::move(file)) {
   const std::string& format = require_metadata(file_, "format", "headgauge.dump/1");
-  if (format != kFormat) {
-    throw UnsupportedError(fault(file_.path() + ": metadata format", std::string(kFormat),
-                                 in_quotes(format),
-                                 "use the headgauge that goes with this format"));
-  }
+  refuse_if<UnsupportedError>(format != kFormat, file_.path() + ": metadata format",
+                              std::string(kFormat), in_quotes(format),
+                              "use the headgauge that goes with this format");
   causal_ = read_causal(file_);
   without_attention_ = read_without_attention(file_);
   layers_ = sort_into_layers(file_, without_attention_);
@@ -224,12 +212,9 @@ DumpFile::DumpFile(Safetensors file) : file_(std::move(file)) {
     if (layer.x != nullptr) match(*layer.x, {&length_, &x_dim_});
   }
   if (kv_heads_ == 0) kv_heads_ = heads_;  // scores alone do not show it
-  if (heads_ > kMostHeads || heads_ % kv_heads_ != 0) {
-    throw BadInputError(fault(
-        file_.path(),
-        "at most " + std::to_string(kMostHeads) + " heads, a multiple of the heads of k and v",
-        std::to_string(heads_) + " and " + std::to_string(kv_heads_), kDumpAdvice));
-  }
+  refuse_if(heads_ > kMostHeads || heads_ % kv_heads_ != 0, file_.path(),
+            "at most " + std::to_string(kMostHeads) + " heads, a multiple of the heads of k and v",
+            std::to_string(heads_) + " and " + std::to_string(kv_heads_), kDumpAdvice);
   scale_ = has_scores() ? 1.0f : read_scale(file_, head_dim_);
 }
 

@@ -212,10 +212,9 @@ class GgufReader {
 void require_version(std::uint32_t version, const std::string& path) {
   if (version == 2 || version == 3) return;
   const std::uint32_t swapped = __builtin_bswap32(version);
-  if (swapped >= 1 && swapped <= 3) {
-    throw UnsupportedError(fault(path, "little-endian numbers", "a big-endian GGUF file",
-                                 "convert it with gguf-convert-endian of the Python package gguf"));
-  }
+  refuse_if<UnsupportedError>(swapped >= 1 && swapped <= 3, path, "little-endian numbers",
+                              "a big-endian GGUF file",
+                              "convert it with gguf-convert-endian of the Python package gguf");
   throw UnsupportedError(fault(path, "GGUF of version 2 or 3", "version " + std::to_string(version),
                                version < 2
                                    ? "convert the model anew with a current llama.cpp"
@@ -297,11 +296,9 @@ void place(std::vector<GgufTensor>& entries, std::span<const std::byte> data) {
   const GgufTensor* previous = nullptr;
   std::uint64_t end = 0;
   for (GgufTensor& entry : entries) {
-    if (entry.offset > data.size() || entry.size > data.size() - entry.offset) {
-      throw BadInputError(fault(
-          entry.view.where(), fmt::format("data within the {} bytes of the file", data.size()),
-          fmt::format("{} bytes from {} on", entry.size, entry.offset), kCutShort));
-    }
+    refuse_if(entry.offset > data.size() || entry.size > data.size() - entry.offset,
+              entry.view.where(), fmt::format("data within the {} bytes of the file", data.size()),
+              fmt::format("{} bytes from {} on", entry.size, entry.offset), kCutShort);
     if (entry.offset < end) {
       refuse_tensor(
           entry.view,
@@ -407,9 +404,8 @@ Gguf::Gguf(std::shared_ptr<const Storage> storage, std::span<const std::byte> by
   for (std::uint64_t i = 0; i < entries; ++i) {
     std::string key = reader.name("a key of the metadata");
     GgufValue value = reader.value("metadata " + in_quotes(key));
-    if (!metadata_.emplace(key, std::move(value)).second) {
-      throw BadInputError(fault(where(key), "each key once", "it twice", kDamagedGguf));
-    }
+    refuse_if(!metadata_.emplace(key, std::move(value)).second, where(key), "each key once",
+              "it twice", kDamagedGguf);
   }
   refuse_split(*this);
   const std::uint64_t alignment = alignment_of(*this);

@@ -33,9 +33,7 @@ class Fields {
   OrderedJson require(const std::string& key) {
     const GgufValue* value = find(key);
     if (value != nullptr && !value->is_list()) return value->scalar;
-    if (value == nullptr) {
-      throw BadInputError(fault(where(key), "one value", "none", "convert the model again"));
-    }
+    refuse_if(value == nullptr, where(key), "one value", "none", "convert the model again");
     throw BadInputError(fault(where(key), "one value", value->summary(),
                               "headgauge runs models whose layers have the same sizes"));
   }
@@ -348,24 +346,20 @@ std::string known_name(std::string_view stored, const Architecture& architecture
 
 // Marks the rows of queries and keys as interleaved; they must be whole heads.
 void interleave(TensorView& tensor, Index head_dim) {
-  if (head_dim % 2 != 0 || tensor.shape.front() % head_dim != 0) {
-    throw BadInputError(fault(tensor.where(),
-                              fmt::format("rows of heads of {}, an even number", head_dim),
-                              "shape " + shape_text(tensor.shape), kOneModel));
-  }
+  refuse_if(head_dim % 2 != 0 || tensor.shape.front() % head_dim != 0, tensor.where(),
+            fmt::format("rows of heads of {}, an even number", head_dim),
+            "shape " + shape_text(tensor.shape), kOneModel);
   tensor.interleaved = head_dim;
 }
 
 // Returns the vocabulary: the embedding must have as many rows as the tokenizer has tokens.
 Index vocabulary_of(const Gguf& file, Fields& fields) {
   const auto table = std::ranges::find(file.tensors(), "token_embd.weight", &TensorView::name);
-  if (table == file.tensors().end()) {
-    throw BadInputError(fault(file.path(), "a tensor \"token_embd.weight\"",
-                              fmt::format("no tensor of that name among {}", file.tensors().size()),
-                              file.tensors().empty() ? "the file has a tokenizer at most: use one "
-                                                       "with weights"
-                                                     : kOneModel));
-  }
+  refuse_if(table == file.tensors().end(), file.path(), "a tensor \"token_embd.weight\"",
+            fmt::format("no tensor of that name among {}", file.tensors().size()),
+            file.tensors().empty() ? "the file has a tokenizer at most: use one "
+                                     "with weights"
+                                   : kOneModel);
   const Index rows = table->shape.front();
   const auto require = [&](const std::string& where, const std::string& found, bool same) {
     if (same) return;

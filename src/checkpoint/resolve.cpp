@@ -40,10 +40,8 @@ std::vector<fs::path> entries(const fs::path& folder) {
   for (; !error && it != fs::directory_iterator(); it.increment(error)) {
     paths.push_back(it->path());
   }
-  if (error) {
-    throw BadInputError(fault(folder.string(), "a folder that can be read", error.message(),
-                              "check its permissions"));
-  }
+  refuse_if(error != std::error_code(), folder.string(), "a folder that can be read",
+            error.message(), "check its permissions");
   std::sort(paths.begin(), paths.end());
   return paths;
 }
@@ -136,10 +134,8 @@ fs::path only_gguf(const fs::path& folder, const std::vector<fs::path>& paths) {
   std::ranges::copy_if(paths, std::back_inserter(found), [](const fs::path& path) {
     return path.extension() == ".gguf" && is_there(path);
   });
-  if (found.size() > 1) {
-    throw BadInputError(
-        fault(folder.string(), "one .gguf file", list_names(found), "name the one you mean"));
-  }
+  refuse_if(found.size() > 1, folder.string(), "one .gguf file", list_names(found),
+            "name the one you mean");
   return found.empty() ? fs::path() : found.front();
 }
 
@@ -168,10 +164,8 @@ ResolvedModel resolve_files(const std::string& name, const fs::path& folder,
                             const std::string& advice) {
   const auto paths = entries(folder);
   if (is_there(folder / "adapter_config.json")) refuse_adapter(folder / "adapter_config.json");
-  if (paths.empty()) {
-    throw BadInputError(
-        fault(folder.string(), "config.json and model.safetensors", "an empty folder", advice));
-  }
+  refuse_if(paths.empty(), folder.string(), "config.json and model.safetensors", "an empty folder",
+            advice);
   const fs::path single = folder / "model.safetensors";
   const fs::path index = folder / "model.safetensors.index.json";
   if (!is_there(single) && !is_there(index)) {
@@ -238,19 +232,15 @@ ResolvedModel resolve_file(const std::string& name) {
   const fs::path index = fs::path(model.folder) / "model.safetensors.index.json";
   const auto shards =
       is_there(index) ? read_shard_index(index.string()).files : std::vector<std::string>{};
-  if (is_shard(name) || std::ranges::count(shards, fs::path(name).filename().string()) > 0) {
-    throw BadInputError(fault(name, "a whole model", "one of its shards",
-                              is_there(index)
-                                  ? "name the folder " + model.folder
-                                  : "name the folder of its index, model.safetensors.index.json"));
-  }
+  refuse_if(is_shard(name) || std::ranges::count(shards, fs::path(name).filename().string()) > 0,
+            name, "a whole model", "one of its shards",
+            is_there(index) ? "name the folder " + model.folder
+                            : "name the folder of its index, model.safetensors.index.json");
   model.config_file = (fs::path(model.folder) / "config.json").string();
-  if (!is_there(model.config_file)) {
-    throw BadInputError(fault(
-        name, "config.json in the folder of the weights, or a dump file's metadata", "neither",
-        "put the model's config.json into " + model.folder +
-            "; if it is a shard, name the folder of its index"));
-  }
+  refuse_if(!is_there(model.config_file), name,
+            "config.json in the folder of the weights, or a dump file's metadata", "neither",
+            "put the model's config.json into " + model.folder +
+                "; if it is a shard, name the folder of its index");
   return model;
 }
 
@@ -327,9 +317,7 @@ fs::path snapshot_folder(const fs::path& repository, const std::string& advice) 
     revision.erase(revision.find_last_not_of(" \t\r\n") + 1);
     const bool plain = !revision.empty() && revision.find_first_of({"/\0", 2}) == revision.npos &&
                        revision != "." && revision != "..";
-    if (!plain) {
-      throw BadInputError(fault(reference.string(), "a revision", in_quotes(revision), advice));
-    }
+    refuse_if(!plain, reference.string(), "a revision", in_quotes(revision), advice);
     if (is_folder(snapshots / revision)) return snapshots / revision;
     throw BadInputError(fault(reference.string(), "a snapshot of revision " + in_quotes(revision),
                               "none in " + snapshots.string(), advice));
@@ -337,9 +325,7 @@ fs::path snapshot_folder(const fs::path& repository, const std::string& advice) 
   // A model downloaded by revision instead of branch has no reference.
   const auto found = is_folder(snapshots) ? entries(snapshots) : std::vector<fs::path>{};
   if (found.size() == 1) return found.front();
-  if (found.empty()) {
-    throw BadInputError(fault(repository.string(), "refs/main or a snapshot", "neither", advice));
-  }
+  refuse_if(found.empty(), repository.string(), "refs/main or a snapshot", "neither", advice);
   throw BadInputError(fault(snapshots.string(), "one snapshot, there being no refs/main",
                             list_names(found), "give the folder of the one you mean"));
 }

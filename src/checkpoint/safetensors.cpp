@@ -77,11 +77,9 @@ class EntryReader {
     const Json& json = field("dtype");
     if (!json.is_string()) refuse("a dtype in text", describe(json));
     const auto dtype = dtype_from_name(json.get_ref<const std::string&>());
-    if (!dtype) {
-      throw BadInputError(fault(entry_.view.where(), "a dtype among " + known_dtypes(),
-                                in_quotes(json.get_ref<const std::string&>()),
-                                "use a copy of the model in a known type"));
-    }
+    refuse_if(!dtype, entry_.view.where(), "a dtype among " + known_dtypes(),
+              in_quotes(json.get_ref<const std::string&>()),
+              "use a copy of the model in a known type");
     entry_.view.dtype = *dtype;
   }
 
@@ -141,11 +139,9 @@ void require_tiling(std::vector<Entry>& entries, const std::string& path, std::u
   const Entry* previous = nullptr;
   for (const Entry& entry : entries) {
     const std::string range = fmt::format("[{}, {})", entry.begin, entry.end);
-    if (entry.end > data) {
-      throw BadInputError(fault(entry.view.where(),
-                                "data within the " + std::to_string(data) + " bytes of the file",
-                                "bytes " + range, "the file is cut short; fetch it again"));
-    }
+    refuse_if(entry.end > data, entry.view.where(),
+              "data within the " + std::to_string(data) + " bytes of the file", "bytes " + range,
+              "the file is cut short; fetch it again");
     if (entry.begin != position) {
       const bool overlap = entry.begin < position;
       const std::string after =
@@ -157,23 +153,17 @@ void require_tiling(std::vector<Entry>& entries, const std::string& path, std::u
     position = entry.end;
     previous = &entry;
   }
-  if (position != data) {
-    throw BadInputError(fault(path, std::to_string(position) + " bytes of tensors",
-                              std::to_string(data) + " bytes of data", kDamaged));
-  }
+  refuse_if(position != data, path, std::to_string(position) + " bytes of tensors",
+            std::to_string(data) + " bytes of data", kDamaged);
 }
 
 std::map<std::string, std::string> read_metadata(const Json& json, const std::string& path) {
   std::map<std::string, std::string> metadata;
   if (json.is_null()) return metadata;
-  if (!json.is_object()) {
-    throw BadInputError(fault(path + ": __metadata__", "an object", describe(json), kDamaged));
-  }
+  refuse_if(!json.is_object(), path + ": __metadata__", "an object", describe(json), kDamaged);
   for (const auto& [key, value] : json.items()) {
-    if (!value.is_string()) {
-      throw BadInputError(
-          fault(path + ": __metadata__ " + in_quotes(key), "text", describe(value), kDamaged));
-    }
+    refuse_if(!value.is_string(), path + ": __metadata__ " + in_quotes(key), "text",
+              describe(value), kDamaged);
     metadata.emplace(key, value.get<std::string>());
   }
   return metadata;
@@ -197,10 +187,8 @@ Safetensors Safetensors::view(std::span<const std::byte> bytes, std::string name
 
 Safetensors::Safetensors(std::shared_ptr<const Storage> storage, std::span<const std::byte> bytes)
     : storage_(std::move(storage)) {
-  if (bytes.size() < 8) {
-    throw BadInputError(fault(path(), "a safetensors file: 8 bytes of header length",
-                              std::to_string(bytes.size()) + " bytes", kDamaged));
-  }
+  refuse_if(bytes.size() < 8, path(), "a safetensors file: 8 bytes of header length",
+            std::to_string(bytes.size()) + " bytes", kDamaged);
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), 8);
   const std::uint64_t room = std::min<std::uint64_t>(bytes.size() - 8, kMaxHeader);
@@ -216,11 +204,8 @@ Safetensors::Safetensors(std::shared_ptr<const Storage> storage, std::span<const
   const auto data = bytes.subspan(head.size());
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + 8,
                               static_cast<std::size_t>(length));
-  if (!text.starts_with('{')) {
-    throw BadInputError(fault(path(), "a safetensors header that begins with {",
-                              in_quotes(text.substr(0, 8)),
-                              "the file is damaged or not in the safetensors format"));
-  }
+  refuse_if(!text.starts_with('{'), path(), "a safetensors header that begins with {",
+            in_quotes(text.substr(0, 8)), "the file is damaged or not in the safetensors format");
   const Json header = parse_json_object(text, path() + ": header");
 
   std::vector<Entry> entries;

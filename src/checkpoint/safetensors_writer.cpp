@@ -16,12 +16,11 @@ std::string_view as_text(std::span<const std::byte> bytes) {
 void require_size(const std::string& path, const TensorData& tensor) {
   Index bits = dtype_bits(tensor.dtype);
   for (const Index size : tensor.shape) bits *= size;
-  if (bits < 0 || static_cast<std::size_t>(bits) != tensor.bytes.size() * 8) {
-    throw UsageError(fault(path + ": tensor " + in_quotes(tensor.name),
-                           "the bytes of " + std::string(dtype_name(tensor.dtype)) + " of shape " +
-                               shape_text(tensor.shape),
-                           std::to_string(tensor.bytes.size()) + " bytes", ""));
-  }
+  refuse_if<UsageError>(bits < 0 || static_cast<std::size_t>(bits) != tensor.bytes.size() * 8,
+                        path + ": tensor " + in_quotes(tensor.name),
+                        "the bytes of " + std::string(dtype_name(tensor.dtype)) + " of shape " +
+                            shape_text(tensor.shape),
+                        std::to_string(tensor.bytes.size()) + " bytes", "");
 }
 
 }  // namespace
@@ -44,10 +43,8 @@ void put_safetensors(AtomicFile& file, std::span<const TensorData> tensors,
   if (!metadata.empty()) header["__metadata__"] = metadata;
   std::size_t offset = 0;
   for (const TensorData* tensor : order) {
-    if (tensor->name == "__metadata__" || header.contains(tensor->name)) {
-      throw UsageError(
-          fault(path, "tensor names that differ", in_quotes(tensor->name) + " twice", ""));
-    }
+    refuse_if<UsageError>(tensor->name == "__metadata__" || header.contains(tensor->name), path,
+                          "tensor names that differ", in_quotes(tensor->name) + " twice", "");
     header[tensor->name] = {{"dtype", dtype_name(tensor->dtype)},
                             {"shape", tensor->shape},
                             {"data_offsets", {offset, offset + tensor->bytes.size()}}};

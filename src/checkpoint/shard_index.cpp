@@ -24,21 +24,18 @@ ShardIndex parse_shard_index(std::string_view text, const std::string& path) {
   constexpr const char* kAdvice = "fetch the model again";
   const auto json = parse_json_object(text, path);
   const auto map = json.find("weight_map");
-  if (map == json.end() || !map->is_object() || map->empty()) {
-    throw BadInputError(fault(path + ": field weight_map", "an object from tensor to file",
-                              map == json.end()  ? "no such field"
-                              : map->is_object() ? "an empty one"
-                                                 : describe(*map),
-                              kAdvice));
-  }
+  refuse_if(map == json.end() || !map->is_object() || map->empty(), path + ": field weight_map",
+            "an object from tensor to file",
+            map == json.end()  ? "no such field"
+            : map->is_object() ? "an empty one"
+                               : describe(*map),
+            kAdvice);
   ShardIndex index;
   std::set<std::string> files;
   for (const auto& [tensor, file] : map->items()) {
     const std::string within = file.is_string() ? path_within(file) : std::string();
-    if (within.empty()) {
-      throw BadInputError(fault(path + ": tensor " + in_quotes(tensor),
-                                "a file in the folder of the index", describe(file), kAdvice));
-    }
+    refuse_if(within.empty(), path + ": tensor " + in_quotes(tensor),
+              "a file in the folder of the index", describe(file), kAdvice);
     index.file_of.emplace(tensor, within);
     files.insert(within);
   }

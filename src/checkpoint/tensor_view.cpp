@@ -218,9 +218,8 @@ void TensorView::check_finite(std::span<const float> values, Index first) const 
 }
 
 Matrix<float> TensorView::matrix() const {
-  if (shape.empty() || shape.size() > 2) {
-    throw BadInputError(fault(where(), "one or two dimensions", "shape " + shape_text(shape), ""));
-  }
+  refuse_if(shape.empty() || shape.size() > 2, where(), "one or two dimensions",
+            "shape " + shape_text(shape), "");
   Matrix<float> out(shape.size() == 1 ? 1 : shape[0], shape.back());
   widen({out.data(), static_cast<std::size_t>(out.rows() * out.cols())});
   return out;

@@ -93,17 +93,13 @@ void choose_normalizer(ResolvedSimulation& plan) {
   SyntheticOptions& o = plan.options;
   plan.normalizer = make_normalizer(o.normalizer, "SyntheticOptions::normalizer");
   const NormalizerTraits traits = plan.normalizer->traits();
-  if (traits.unit_norms) {
-    throw UnsupportedError(
-        fault("SyntheticOptions::normalizer", "a normalizer that takes any scores",
-              o.normalizer + ", which scales queries and keys to length 1", "choose another"));
-  }
+  refuse_if<UnsupportedError>(
+      traits.unit_norms, "SyntheticOptions::normalizer", "a normalizer that takes any scores",
+      o.normalizer + ", which scales queries and keys to length 1", "choose another");
   plan.softmax = traits.pointwise && plan.normalizer->softmax_scale({2, 1}).has_value();
   plan.exact = traits.pointwise && !traits.length_aware && traits.simplex;
-  if (!plan.softmax && o.tokens == "atoms") {
-    throw UnsupportedError(fault("SyntheticOptions::normalizer", "softmax for atoms", o.normalizer,
-                                 "choose Gaussian tokens"));
-  }
+  refuse_if<UnsupportedError>(!plan.softmax && o.tokens == "atoms", "SyntheticOptions::normalizer",
+                              "softmax for atoms", o.normalizer, "choose Gaussian tokens");
   if (!plan.softmax) plan.experiment.normalizer = plan.normalizer.get();
   if (o.reference.empty()) {
     o.reference = plan.exact ? "exact" : "sample";
@@ -116,11 +112,10 @@ void choose_normalizer(ResolvedSimulation& plan) {
   }
   check(o.reference == "exact" || o.reference == "sample", "SyntheticOptions::reference",
         "exact or sample", o.reference, "choose one of them");
-  if (o.reference == "exact" && !plan.exact) {
-    throw UnsupportedError(fault("SyntheticOptions::reference = exact",
-                                 "a normalizer of the form F(l) / sum F(l)", o.normalizer,
-                                 "use SyntheticOptions::reference = sample"));
-  }
+  refuse_if<UnsupportedError>(o.reference == "exact" && !plan.exact,
+                              "SyntheticOptions::reference = exact",
+                              "a normalizer of the form F(l) / sum F(l)", o.normalizer,
+                              "use SyntheticOptions::reference = sample");
   check(o.reference == "sample" || o.reference_tokens == 0, "SyntheticOptions::reference_tokens",
         "SyntheticOptions::reference = sample", "the exact reference", "leave it out");
   if (o.reference == "sample") {

@@ -86,15 +86,11 @@ AttentionPlan plan_of(const Json& json, const std::string& path) {
     const int layer = number(entry, "layer", kMostHeads),
               head = number(entry, "kv_head", kMostHeads);
     const std::string name = fmt::format("{}: key-value head {}.{}", path, layer, head);
-    if (layer >= layers || head >= kv_heads) {
-      throw BadInputError(
-          fault(name, fmt::format("one of {} layers of {} key-value heads", layers, kv_heads),
-                "a head that the model does not have", "correct or remove it"));
-    }
+    refuse_if(layer >= layers || head >= kv_heads, name,
+              fmt::format("one of {} layers of {} key-value heads", layers, kv_heads),
+              "a head that the model does not have", "correct or remove it");
     HeadPlan& of_head = plan.heads(layer, head);
-    if (of_head.changes()) {
-      throw BadInputError(fault(name, "one entry for each head", "it twice", "remove one of them"));
-    }
+    refuse_if(of_head.changes(), name, "one entry for each head", "it twice", "remove one of them");
     of_head = {entry.value("pattern", std::string()), entry.value("normalizer", std::string())};
     for (const auto& [key, value] : entry.items()) {
       const bool known = std::ranges::count(kEntryKeys, key) > 0;

@@ -50,14 +50,9 @@ class TopKeys final : public Pattern {
 
 }  // namespace
 
-PatternEntries content_patterns() {
+PatternMakers content_patterns() {
   return {
-      {{.name = "topk",
-        .formula = "the `k` keys with the largest logits (earlier keys win ties): an oracle, "
-                   "because it needs all logits",
-        .parameters = {{.key = "k", .initial = 64.0, .domain = kPositiveCount}},
-        .source = "the best that k keys can do; docs/patterns.md",
-        .by_weight = true},
+      {"topk",
        [](const PatternInfo& info) -> std::unique_ptr<Pattern> {
          return std::make_unique<TopKeys>(info, info.parameters.whole("k"));
        }},

@@ -217,15 +217,12 @@ class Eviction final : public Pattern {
       : info_(std::move(info)), shape_(shape_of(info_.parameters)), worth_(worth) {}
   const PatternInfo& info() const override { return info_; }
   std::shared_ptr<const KeyMask> mask(const HeadInput& head) const override {
-    if (head.keys.empty() || (head.queries.empty() && worth_ != Worth::different)) {
-      throw UsageError(fault("pattern " + info_.name, "queries and keys",
-                             "a source that holds scores alone", "give a dump with them"));
-    }
-    if (!head.visibility.is_causal()) {
-      throw UnsupportedError(fault("pattern " + info_.name, "a causal head",
-                                   "one that sees all keys at once",
-                                   "choose a pattern that does not follow a cache"));
-    }
+    refuse_if<UsageError>(head.keys.empty() || (head.queries.empty() && worth_ != Worth::different),
+                          "pattern " + info_.name, "queries and keys",
+                          "a source that holds scores alone", "give a dump with them");
+    refuse_if<UnsupportedError>(!head.visibility.is_causal(), "pattern " + info_.name,
+                                "a causal head", "one that sees all keys at once",
+                                "choose a pattern that does not follow a cache");
     return std::make_shared<EvictionMask>(info_.name, evictions(head));
   }
   bool same_for_shared_keys() const override { return true; }
@@ -253,34 +250,13 @@ std::unique_ptr<Pattern> make_eviction(const PatternInfo& info) {
   return std::make_unique<Eviction>(info, worth);
 }
 
-Parameters cache_parameters(const ParameterValue& recent) {
-  return {{.key = "keys", .initial = 128.0, .domain = kPositiveCount},
-          {.key = "recent",
-           .initial = recent,
-           .domain = kPositiveCount,
-           .words = {"half"},
-           .at_most = "keys"}};
-}
-
 }  // namespace
 
-PatternEntries eviction_patterns() {
+PatternMakers eviction_patterns() {
   return {
-      {{"keydiff",
-        "a cache of `keys` keys: each token evicts the key whose direction is most like the mean "
-        "direction of all; the last `recent` keys stay",
-        cache_parameters(1.0), "KeyDiff; Park et al. 2025"},
-       make_eviction<Worth::different>},
-      {{"tova",
-        "a cache of `keys` keys: each token evicts the key to which its queries give the least "
-        "weight; the last `recent` keys stay",
-        cache_parameters(1.0), "TOVA; Oren et al. 2024", true},
-       make_eviction<Worth::attended>},
-      {{"h2o",
-        "a cache of `keys` keys: each token evicts the key that got the least weight in sum; the "
-        "last `recent` keys stay",
-        cache_parameters("half"), "H2O; Zhang et al. 2023", true},
-       make_eviction<Worth::attended_in_sum>},
+      {"keydiff", make_eviction<Worth::different>},
+      {"tova", make_eviction<Worth::attended>},
+      {"h2o", make_eviction<Worth::attended_in_sum>},
   };
 }
 

@@ -12,17 +12,11 @@
 
 namespace headgauge {
 
-using PatternEntry = RegistryEntry<PatternInfo, Pattern>;
-using PatternEntries = std::vector<PatternEntry>;
+using PatternMakers = Makers<PatternInfo, Pattern>;
 
-PatternEntries window_patterns();
-PatternEntries content_patterns();
-PatternEntries eviction_patterns();
-
-// Domains that several parameters share: numbers of keys, and seeds.
-inline constexpr NumberDomain kAnyCount{.lowest = 0, .highest = 1e9, .whole = true};
-inline constexpr NumberDomain kPositiveCount{.lowest = 1, .highest = 1e9, .whole = true};
-inline constexpr NumberDomain kSeed{.lowest = 0, .highest = 0x1p53, .whole = true};
+PatternMakers window_patterns();
+PatternMakers content_patterns();
+PatternMakers eviction_patterns();
 
 // Collects ranges of keys, added in ascending order; a key that is added twice counts once.
 class KeyCollector {

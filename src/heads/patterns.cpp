@@ -4,7 +4,10 @@
 
 #include <set>
 
+#include "base/embed.hpp"
 #include "heads/pattern_families.hpp"
+
+HEADGAUGE_EMBED(patterns, HEADGAUGE_PATTERNS);
 
 namespace headgauge {
 namespace {
@@ -19,8 +22,16 @@ constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
     {"oracle", "topk"},       {"snapkv", "tova or h2o, which evict at every token"},
 };
 
+std::vector<PatternInfo> infos() {
+  std::vector<PatternInfo> all;
+  for (const SpecText& of : read_specs(HEADGAUGE_EMBEDDED(patterns))) {
+    all.push_back({of.name, of.formula, of.parameters, of.source, of.by_weight});
+  }
+  return all;
+}
+
 const PatternRegistry& registry() {
-  static const PatternRegistry all({"pattern", "list patterns", kOtherNames},
+  static const PatternRegistry all({"pattern", "list patterns", kOtherNames}, infos(),
                                    {window_patterns(), content_patterns(), eviction_patterns()});
   return all;
 }

@@ -149,29 +149,11 @@ std::unique_ptr<Pattern> make_bigbird(const PatternInfo& info) {
 
 }  // namespace
 
-PatternEntries window_patterns() {
+PatternMakers window_patterns() {
   return {
-      {{"window",
-        "the last `size` keys (bidirectional: size/2 on either side), and the first `global` "
-        "positions, which every query sees and whose queries see every key",
-        {{.key = "size", .initial = 128.0, .domain = kPositiveCount},
-         {.key = "global", .initial = 0.0, .domain = kAnyCount}},
-        "Longformer; Beltagy et al. 2020"},
-       make_window},
-      {{"sinks",
-        "the first `sinks` keys and the last `window` ones, at their positions in the text",
-        {{.key = "sinks", .initial = 4.0, .domain = kAnyCount},
-         {.key = "window", .initial = 124.0, .domain = kPositiveCount}},
-        "StreamingLLM, which counts positions within its cache; Xiao et al. 2023"},
-       make_sinks},
-      {{"bigbird",
-        "the keys of `window`, and `random` other keys drawn separately for every query",
-        {{.key = "window", .initial = 48.0, .domain = kPositiveCount},
-         {.key = "random", .initial = 48.0, .domain = kAnyCount},
-         {.key = "global", .initial = 32.0, .domain = kAnyCount},
-         {.key = "seed", .initial = 0.0, .domain = kSeed}},
-        "BigBird; Zaheer et al. 2020"},
-       make_bigbird},
+      {"window", make_window},
+      {"sinks", make_sinks},
+      {"bigbird", make_bigbird},
   };
 }
 

@@ -47,9 +47,8 @@ SelectionRequest make_plan(const MeasureOptions& options, SelectionGroups groups
   SelectionRequest plan;
   if (!options.lengths.empty()) plan.longest = std::max(options.lengths.back(), 2);
   if (groups.proportion) {
-    if (options.lengths.empty()) {
-      throw UsageError(fault("MeasureOptions::top_share", "lengths too", "none", ""));
-    }
+    refuse_if<UsageError>(options.lengths.empty(), "MeasureOptions::top_share", "lengths too",
+                          "none", "");
     plan.shares = distinct(options.top_share);
     plan.bounds = false;
     plan.unit_sphere = options.unit_sphere;

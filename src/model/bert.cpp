@@ -37,23 +37,19 @@ struct BertConfig {
         epsilon(config.get_number("layer_norm_eps", 1e-12, kLeastEpsilon, 1)),
         activation_name(config.get_or<std::string>("hidden_act", "gelu")),
         activation(find_activation(activation_name, config.where("hidden_act"))) {
-    if (width % heads != 0) {
-      throw BadInputError(fault(config.where("hidden_size"),
-                                fmt::format("a multiple of num_attention_heads = {}", heads),
-                                std::to_string(width), "correct the config"));
-    }
+    refuse_if(width % heads != 0, config.where("hidden_size"),
+              fmt::format("a multiple of num_attention_heads = {}", heads), std::to_string(width),
+              "correct the config");
     for (const char* switched_on : {"is_decoder", "add_cross_attention"}) {
       if (!config.get_or(switched_on, false)) continue;
       throw UnsupportedError(
           fault(config.where(switched_on), "false", "true", "headgauge runs BERT as an encoder"));
     }
     const auto kind = config.get_or<std::string>("position_embedding_type", "absolute");
-    if (kind != "absolute") {
-      throw UnsupportedError(
-          fault(config.where("position_embedding_type"), "absolute", "\"" + kind + "\"",
-                "relative positions (relative_key, relative_key_query) add to every score what "
-                "queries and keys alone do not say"));
-    }
+    refuse_if<UnsupportedError>(
+        kind != "absolute", config.where("position_embedding_type"), "absolute", "\"" + kind + "\"",
+        "relative positions (relative_key, relative_key_query) add to every score what "
+        "queries and keys alone do not say");
   }
 
   Index head_dim() const { return width / heads; }

@@ -106,9 +106,7 @@ Document parse_document(std::string_view text, const std::string& name, const To
 }
 
 Document make_document(std::vector<int> ids, const std::string& name) {
-  if (ids.empty()) {
-    throw BadInputError(fault(name, "token ids", "none", "give those of a text"));
-  }
+  refuse_if(ids.empty(), name, "token ids", "none", "give those of a text");
   Sha256 sum;
   for (const int id : ids) {
     const std::string line = fmt::format("{}\n", id);
@@ -121,10 +119,8 @@ Document make_document(std::vector<int> ids, const std::string& name) {
 
 Document make_case(std::vector<int> prompt, std::span<const int> answered, MarkedAnswer answer,
                    const std::string& name) {
-  if (prompt.empty() || answered.empty()) {
-    throw BadInputError(fault(name, "a prompt and an answer",
-                              prompt.empty() ? "no prompt" : "no answer", "leave the case out"));
-  }
+  refuse_if(prompt.empty() || answered.empty(), name, "a prompt and an answer",
+            prompt.empty() ? "no prompt" : "no answer", "leave the case out");
   answer.tokens = std::ssize(answered);
   for (const int token : answered) prompt.push_back(token);
   Document document = make_document(std::move(prompt), name);
@@ -161,20 +157,16 @@ void Document::hold(std::vector<int> ids) {
 
 void Document::require_room(Index length) const {
   const auto around = static_cast<Index>(before.size() + after.size());
-  if (length < around) {
-    throw BadInputError(
-        fault("ScanOptions::lengths",
-              fmt::format("at least {}, because {} special tokens surround a text", around, around),
-              std::to_string(length), "ask for longer ones, or give token ids"));
-  }
+  refuse_if(length < around, "ScanOptions::lengths",
+            fmt::format("at least {}, because {} special tokens surround a text", around, around),
+            std::to_string(length), "ask for longer ones, or give token ids");
 }
 
 std::vector<int> Document::tokens_read_again() const {
   Document again = read_again();
-  if (again.sha256 != sha256 || again.tokens.size() < released) {
-    throw BadInputError(fault(name, "the text as it was when the run began", "another one",
-                              "do not change texts during a run"));
-  }
+  refuse_if(again.sha256 != sha256 || again.tokens.size() < released, name,
+            "the text as it was when the run began", "another one",
+            "do not change texts during a run");
   return std::move(again.tokens);
 }
 

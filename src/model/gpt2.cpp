@@ -42,15 +42,12 @@ struct Gpt2Config {
         tied(config.get_or("tie_word_embeddings", true)),
         activation_name(config.get_or<std::string>("activation_function", "gelu_new")),
         activation(find_activation(activation_name, config.where("activation_function"))) {
-    if (width % heads != 0) {
-      throw BadInputError(fault(config.where(config.either("n_embd", "hidden_size")),
-                                fmt::format("a multiple of n_head = {}", heads),
-                                std::to_string(width), "correct the config"));
-    }
-    if (config.get_or("add_cross_attention", false)) {
-      throw UnsupportedError(fault(config.where("add_cross_attention"), "false", "true",
-                                   "headgauge runs decoders without an encoder"));
-    }
+    refuse_if(width % heads != 0, config.where(config.either("n_embd", "hidden_size")),
+              fmt::format("a multiple of n_head = {}", heads), std::to_string(width),
+              "correct the config");
+    refuse_if<UnsupportedError>(config.get_or("add_cross_attention", false),
+                                config.where("add_cross_attention"), "false", "true",
+                                "headgauge runs decoders without an encoder");
   }
 
   Index head_dim() const { return width / heads; }

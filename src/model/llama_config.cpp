@@ -142,11 +142,9 @@ std::vector<bool> read_positions(const ConfigReader& config, const LlamaFamily& 
     return turns;
   }
   const auto stated = config.get<std::vector<int>>("no_rope_layers");
-  if (std::ssize(stated) < layers) {
-    throw BadInputError(fault(config.where("no_rope_layers"),
-                              fmt::format("one for each of the {} layers", layers),
-                              std::to_string(stated.size()), "correct the config"));
-  }
+  refuse_if(std::ssize(stated) < layers, config.where("no_rope_layers"),
+            fmt::format("one for each of the {} layers", layers), std::to_string(stated.size()),
+            "correct the config");
   for (int layer = 0; layer < layers; ++layer) turns[layer] = stated[layer] != 0;
   return turns;
 }
@@ -197,33 +195,24 @@ std::vector<bool> usual_windows(const ConfigReader& config, const LlamaFamily& f
 std::vector<bool> stated_windows(const ConfigReader& config, const LlamaFamily& family,
                                  const std::vector<bool>& usual) {
   const auto types = config.get<std::vector<std::string>>("layer_types");
-  if (types.size() != usual.size()) {
-    throw BadInputError(fault(config.where("layer_types"),
-                              fmt::format("one for each of the {} layers", usual.size()),
-                              std::to_string(types.size()), "correct the config"));
-  }
+  refuse_if(types.size() != usual.size(), config.where("layer_types"),
+            fmt::format("one for each of the {} layers", usual.size()),
+            std::to_string(types.size()), "correct the config");
   std::vector<bool> slides;
   for (std::size_t l = 0; l < types.size(); ++l) {
     slides.push_back(types[l] == "sliding_attention");
-    if (!slides[l] && types[l] != "full_attention") {
-      throw UnsupportedError(fault(config.where("layer_types"),
-                                   "full_attention or sliding_attention", "\"" + types[l] + "\"",
-                                   "headgauge cannot run this type of layer"));
-    }
+    refuse_if<UnsupportedError>(!slides[l] && types[l] != "full_attention",
+                                config.where("layer_types"), "full_attention or sliding_attention",
+                                "\"" + types[l] + "\"", "headgauge cannot run this type of layer");
     if (slides[l] == usual[l]) continue;
-    if (!family.mixes_windows) {
-      throw UnsupportedError(
-          fault(config.where("layer_types"),
-                fmt::format("{} in all layers, as {} is run",
-                            usual[l] ? "sliding_attention" : "full_attention", family.model_type),
-                "\"" + types[l] + "\"", "headgauge cannot run this model"));
-    }
-    if (family.local_theta > 0 && config.has(kPattern)) {
-      throw BadInputError(
-          fault(config.where("layer_types"),
-                fmt::format("the layers that {} = {} has", kPattern, read_pattern(config, family)),
-                fmt::format("{} in layer {}", types[l], l), "correct the config"));
-    }
+    refuse_if<UnsupportedError>(
+        !family.mixes_windows, config.where("layer_types"),
+        fmt::format("{} in all layers, as {} is run",
+                    usual[l] ? "sliding_attention" : "full_attention", family.model_type),
+        "\"" + types[l] + "\"", "headgauge cannot run this model");
+    refuse_if(family.local_theta > 0 && config.has(kPattern), config.where("layer_types"),
+              fmt::format("the layers that {} = {} has", kPattern, read_pattern(config, family)),
+              fmt::format("{} in layer {}", types[l], l), "correct the config");
   }
   return slides;
 }
@@ -267,11 +256,9 @@ Index read_head_dim(const ConfigReader& config, const LlamaFamily& family, Index
   if (config.has("head_dim")) return config.get_size("head_dim");
   if (family.head_dim > 0) return family.head_dim;
   const Index width = config.get_size("hidden_size");
-  if (width % heads != 0) {
-    throw BadInputError(fault(config.where("hidden_size"),
-                              fmt::format("a multiple of num_attention_heads = {}", heads),
-                              std::to_string(width), "correct the config"));
-  }
+  refuse_if(width % heads != 0, config.where("hidden_size"),
+            fmt::format("a multiple of num_attention_heads = {}", heads), std::to_string(width),
+            "correct the config");
   return width / heads;
 }
 
@@ -279,11 +266,9 @@ Index read_kv_heads(const ConfigReader& config, const LlamaFamily& family, Index
   const bool stated = config.json().contains("num_key_value_heads");
   const Index otherwise = stated || family.kv_heads == 0 ? heads : family.kv_heads;
   const Index kv_heads = size_or(config, "num_key_value_heads", otherwise);
-  if (heads % kv_heads != 0) {
-    throw BadInputError(fault(config.where("num_key_value_heads"),
-                              fmt::format("a divisor of num_attention_heads = {}", heads),
-                              std::to_string(kv_heads), "correct the config"));
-  }
+  refuse_if(heads % kv_heads != 0, config.where("num_key_value_heads"),
+            fmt::format("a divisor of num_attention_heads = {}", heads), std::to_string(kv_heads),
+            "correct the config");
   return kv_heads;
 }
 

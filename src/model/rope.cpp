@@ -34,18 +34,15 @@ double magnitude(double factor, double by) {
 
 Rope::Rope(const ConfigReader& config, Index head_dim, Index trained, const Fields& fields)
     : dimension_(head_dim), trained_(trained), original_(trained) {
-  if (head_dim % 2 != 0) {
-    throw BadInputError(fault(config.where("head_dim"), "an even number, for positions turn pairs",
-                              std::to_string(head_dim), "correct the config"));
-  }
+  refuse_if(head_dim % 2 != 0, config.where("head_dim"), "an even number, for positions turn pairs",
+            std::to_string(head_dim), "correct the config");
   // transformers 5 replaces rope_scaling by rope_parameters, which also holds rope_theta.
   const auto given = [&](const char* key) {
     return config.has(key) && !config.json().at(key).empty();
   };
-  if (fields.layer_type != nullptr && given("rope_scaling") && given("rope_parameters")) {
-    throw BadInputError(fault(config.where("rope_scaling"), "none beside rope_parameters", "both",
-                              "remove one of the two"));
-  }
+  refuse_if(fields.layer_type != nullptr && given("rope_scaling") && given("rope_parameters"),
+            config.where("rope_scaling"), "none beside rope_parameters", "both",
+            "remove one of the two");
   const bool nested = !given("rope_scaling") && given("rope_parameters");
   const char* const key = nested ? "rope_parameters" : "rope_scaling";
   const bool scales = nested || (given(key) && fields.scales);
@@ -57,10 +54,9 @@ Rope::Rope(const ConfigReader& config, Index head_dim, Index trained, const Fiel
   const double outside = theta(config, fields.theta);
   theta_ = scaling.has("rope_theta") && scales ? theta(scaling, "rope_theta") : outside;
   if (theta_ != outside) followed_ = "rope_theta within rope_scaling";
-  if (!followed_.empty() && config.has(fields.theta)) {
-    throw BadInputError(fault(scaling.where("rope_theta"), fmt::format("{}, as outside", outside),
-                              fmt::format("{}", theta_), "correct the config"));
-  }
+  refuse_if(!followed_.empty() && config.has(fields.theta), scaling.where("rope_theta"),
+            fmt::format("{}, as outside", outside), fmt::format("{}", theta_),
+            "correct the config");
 
   if (scales) read_kind(scaling);
   // These families rotate whole heads; Hugging Face fails on anything else.
@@ -93,11 +89,9 @@ void Rope::read_kind(const ConfigReader& scaling) {
   }};
   const auto known =
       std::ranges::find_if(kinds, [&](const auto& kind) { return name_ == kind.first; });
-  if (known == kinds.end()) {
-    throw UnsupportedError(fault(scaling.where(field),
-                                 "default, linear, dynamic, yarn, longrope or llama3",
-                                 "\"" + name_ + "\"", "headgauge cannot run this RoPE scaling"));
-  }
+  refuse_if<UnsupportedError>(known == kinds.end(), scaling.where(field),
+                              "default, linear, dynamic, yarn, longrope or llama3",
+                              "\"" + name_ + "\"", "headgauge cannot run this RoPE scaling");
   kind_ = known->second;
 }
 
@@ -112,12 +106,10 @@ void Rope::read_scaling(const ConfigReader& config, const ConfigReader& scaling)
       break;
     case Kind::dynamic:
       factor_ = get_factor(scaling, "factor");
-      if (dimension_ == 2) {
-        throw UnsupportedError(fault(config.where("head_dim"),
-                                     "more than 2 with dynamic RoPE scaling, whose base is raised "
-                                     "to head_dim / (head_dim - 2)",
-                                     "2", "headgauge cannot run this model"));
-      }
+      refuse_if<UnsupportedError>(dimension_ == 2, config.where("head_dim"),
+                                  "more than 2 with dynamic RoPE scaling, whose base is raised "
+                                  "to head_dim / (head_dim - 2)",
+                                  "2", "headgauge cannot run this model");
       break;
     case Kind::yarn:
       read_yarn(scaling);
@@ -180,13 +172,11 @@ void Rope::read_yarn(const ConfigReader& scaling) {
   attention_factor_ = mscale != 0 && mscale_all != 0
                           ? magnitude(factor_, mscale) / magnitude(factor_, mscale_all)
                           : magnitude(factor_, 1.0);
-  if (!(attention_factor_ >= kLeastFactor && attention_factor_ <= kLargestFactor)) {
-    throw BadInputError(
-        fault(scaling.where("mscale"),
-              fmt::format("one that scales vectors by {} to {}", kLeastFactor, kLargestFactor),
-              fmt::format("{}, which scales them by {:.6g}", mscale, attention_factor_),
-              "use the config.json that the model came with"));
-  }
+  refuse_if(!(attention_factor_ >= kLeastFactor && attention_factor_ <= kLargestFactor),
+            scaling.where("mscale"),
+            fmt::format("one that scales vectors by {} to {}", kLeastFactor, kLargestFactor),
+            fmt::format("{}, which scales them by {:.6g}", mscale, attention_factor_),
+            "use the config.json that the model came with");
   attention_factor_ = factor_or(scaling, "attention_factor", attention_factor_);
   const auto dimension = static_cast<double>(dimension_);
   // Returns the pair that rotates `times` times in the original context.
@@ -222,18 +212,13 @@ void Rope::read_longrope(const ConfigReader& config, const ConfigReader& scaling
   const auto divided = [&](const char* key) {
     std::vector<double> frequencies = plain(theta_);
     const auto factors = scaling.get<std::vector<double>>(key);
-    if (factors.size() != frequencies.size()) {
-      throw BadInputError(fault(scaling.where(key),
-                                fmt::format("{} numbers, half of head_dim", frequencies.size()),
-                                std::to_string(factors.size()), "correct the config"));
-    }
+    refuse_if(factors.size() != frequencies.size(), scaling.where(key),
+              fmt::format("{} numbers, half of head_dim", frequencies.size()),
+              std::to_string(factors.size()), "correct the config");
     for (std::size_t i = 0; i < factors.size(); ++i) {
-      if (!(factors[i] >= kLeastFactor && factors[i] <= kLargestFactor)) {
-        throw BadInputError(
-            fault(scaling.where(key),
-                  fmt::format("positive numbers from {} to {}", kLeastFactor, kLargestFactor),
-                  fmt::format("{}", factors[i]), "correct the config"));
-      }
+      refuse_if(!(factors[i] >= kLeastFactor && factors[i] <= kLargestFactor), scaling.where(key),
+                fmt::format("positive numbers from {} to {}", kLeastFactor, kLargestFactor),
+                fmt::format("{}", factors[i]), "correct the config");
       frequencies[i] /= factors[i];
     }
     return frequencies;
@@ -248,11 +233,9 @@ void Rope::read_llama3(const ConfigReader& scaling) {
   factor_ = get_factor(scaling, "factor");
   const double low = get_factor(scaling, "low_freq_factor");
   const double high = get_factor(scaling, "high_freq_factor");
-  if (!(high > low)) {
-    throw BadInputError(fault(scaling.where("high_freq_factor"),
-                              fmt::format("more than low_freq_factor = {}", low),
-                              fmt::format("{}", high), "correct the config"));
-  }
+  refuse_if(!(high > low), scaling.where("high_freq_factor"),
+            fmt::format("more than low_freq_factor = {}", low), fmt::format("{}", high),
+            "correct the config");
   for (double& f : short_) {
     const double turns = static_cast<double>(original_) * f / (2 * std::numbers::pi);
     if (turns > high) continue;

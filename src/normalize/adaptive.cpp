@@ -146,24 +146,13 @@ class SoftCap final : public Normalizer {
 
 }  // namespace
 
-NormalizerEntries adaptive_normalizers() {
+NormalizerMakers adaptive_normalizers() {
   return {
-      {{"adaptive-temperature",
-        "softmax(beta l), beta = max(1, P(H)) where H = entropy of softmax(l) > 0.5, else 1; "
-        "P(H) = -0.037 H^4 + 0.481 H^3 - 2.3 H^2 + 4.917 H - 1.791",
-        {},
-        "Velickovic et al. 2024 (arXiv 2410.01104), their fit; docs/mathematics.md N16",
-        "none known",
-        "does not apply: the temperature depends on the whole row"},
+      {"adaptive-temperature",
        [](const NormalizerInfo& info) -> std::unique_ptr<Normalizer> {
          return std::make_unique<AdaptiveTemperature>(info);
        }},
-      {{"softcap",
-        "softmax(c tanh(l/c))",
-        {{.key = "c", .initial = 50.0, .domain = kPositive}},
-        "Gemma 2; docs/mathematics.md N18",
-        "1/2",
-        "applies"},
+      {"softcap",
        [](const NormalizerInfo& info) -> std::unique_ptr<Normalizer> {
          return std::make_unique<SoftCap>(info, info.parameters.number("c"));
        }},

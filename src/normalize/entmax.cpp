@@ -200,8 +200,6 @@ std::unique_ptr<Normalizer> make_entmax_logn(const NormalizerInfo& info) {
   return std::make_unique<Entmax>(info, alpha, always(1), true, 1.0);
 }
 
-constexpr NumberDomain kAlpha = {.lowest = 1, .highest = 4, .above = true};
-
 std::unique_ptr<Normalizer> make_asentmax(const NormalizerInfo& info) {
   const Parameters& p = info.parameters;
   const double alpha = p.number("alpha"), delta = p.number("delta");
@@ -217,43 +215,15 @@ std::unique_ptr<Normalizer> make_asentmax(const NormalizerInfo& info) {
 
 }  // namespace
 
-NormalizerEntries entmax_normalizers() {
-  const std::string lemma = "does not apply: not F(l_i) / sum F";
+NormalizerMakers entmax_normalizers() {
   return {
-      {{"sparsemax",
-        "Euclidean projection of l on the simplex: a_i = [l_i - tau]_+",
-        {},
-        "Martins and Astudillo 2016; docs/mathematics.md N4",
-        "1",
-        lemma},
-       [](const NormalizerInfo& info) { return make_entmax(info, 2); }},
-      {{"entmax",
-        "a_i = [(alpha-1) l_i - tau]_+^(1/(alpha-1)), with tau such that the weights sum to 1",
-        {{.key = "alpha", .initial = 1.5, .domain = kAlpha}},
-        "Peters et al. 2019; docs/mathematics.md N5",
-        "1 for alpha <= 2; none above: not Lipschitz",
-        lemma},
+      {"sparsemax", [](const NormalizerInfo& info) { return make_entmax(info, 2); }},
+      {"entmax",
        [](const NormalizerInfo& info) {
          return make_entmax(info, info.parameters.number("alpha"));
        }},
-      {{"asentmax",
-        "entmax_alpha((delta + beta (log n)^gamma) l)",
-        {{.key = "alpha", .initial = 1.5, .domain = kAlpha},
-         {.key = "delta", .initial = 1.0, .domain = kNotNegative},
-         {.key = "beta", .initial = 0.55, .domain = kNotNegative},
-         {.key = "gamma", .initial = 1.0, .domain = NumberDomain{.lowest = -2, .highest = 2}}},
-        "Vasylenko et al. 2025 (arXiv 2506.16640), beta and gamma per head instead of learned "
-        "functions; docs/mathematics.md N6",
-        "delta + beta (log n)^gamma for alpha <= 2",
-        lemma},
-       make_asentmax},
-      {{"entmax-logn",
-        "entmax_alpha(l) with alpha = 2 - 1/(1 + s log n)",
-        {{.key = "s", .initial = 0.25, .domain = NumberDomain{.lowest = 0.01, .highest = 1000}}},
-        "headgauge; docs/mathematics.md N19",
-        "1 for every n",
-        lemma},
-       make_entmax_logn},
+      {"asentmax", make_asentmax},
+      {"entmax-logn", make_entmax_logn},
   };
 }
 

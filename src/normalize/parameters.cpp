@@ -47,7 +47,7 @@ std::string Parameter::takes() const {
   return text;
 }
 
-Parameters::Parameters(std::initializer_list<Parameter> declared) {
+Parameters::Parameters(std::span<const Parameter> declared) {
   for (const Parameter& parameter : declared) entries_.push_back({parameter, parameter.initial});
 }
 

@@ -5,17 +5,29 @@
 
 #include <algorithm>
 
+#include "base/embed.hpp"
+#include "base/strict_json.hpp"
 #include "headgauge/text.hpp"
 #include "normalize/families.hpp"
+
+HEADGAUGE_EMBED(normalizers, HEADGAUGE_NORMALIZERS);
 
 namespace headgauge {
 namespace {
 
 using NormalizerRegistry = Registry<NormalizerInfo, Normalizer>;
 
+std::vector<NormalizerInfo> infos() {
+  std::vector<NormalizerInfo> all;
+  for (const SpecText& of : read_specs(HEADGAUGE_EMBEDDED(normalizers))) {
+    all.push_back({of.name, of.formula, of.parameters, of.source, of.bound, of.lemma1});
+  }
+  return all;
+}
+
 const NormalizerRegistry& registry() {
   static const NormalizerRegistry all(
-      {"normalizer", "list normalizers"},
+      {"normalizer", "list normalizers"}, infos(),
       {scaled_softmax_normalizers(), adaptive_normalizers(), entmax_normalizers(),
        sink_normalizers(), sigmoid_normalizers(), self_adjust_normalizers(), top_k_normalizers()});
   return all;
@@ -44,6 +56,21 @@ std::string how_to_write(const SpecOption& option, std::string_view spec,
   return "`headgauge " + option.command + "` lists " + option.what + "s and parameters";
 }
 
+Parameter read_parameter(const nlohmann::json& json) {
+  const NumberDomain any;
+  const nlohmann::json& initial = json.at("initial");
+  Parameter parameter{.key = json.at("key")};
+  if (initial.is_string()) parameter.initial = initial.get<std::string>();
+  if (initial.is_number()) parameter.initial = initial.get<double>();
+  parameter.domain = {.lowest = json.value("lowest", any.lowest),
+                      .highest = json.value("highest", any.highest),
+                      .above = json.value("above", false),
+                      .whole = json.value("whole", false)};
+  parameter.words = json.value("words", parameter.words);
+  parameter.at_most = json.value("at_most", "");
+  return parameter;
+}
+
 struct GivenValue {
   std::string key, value;
 };
@@ -64,11 +91,10 @@ std::vector<GivenValue> split_values(const SpecOption& option, std::string_view 
                              how_to_write(option, spec, parameters)));
     }
     const std::string key(part.substr(0, equals));
-    if (std::ranges::find(values, key, &GivenValue::key) != values.end()) {
-      throw UsageError(fault(fmt::format("{} {}", option.name, spec.substr(0, colon)),
-                             "every parameter once", fmt::format("\"{}\" twice", key),
-                             "remove one of them"));
-    }
+    refuse_if<UsageError>(std::ranges::find(values, key, &GivenValue::key) != values.end(),
+                          fmt::format("{} {}", option.name, spec.substr(0, colon)),
+                          "every parameter once", fmt::format("\"{}\" twice", key),
+                          "remove one of them");
     values.push_back({key, std::string(part.substr(equals + 1))});
     if (comma == std::string_view::npos) return values;
     list.remove_prefix(comma + 1);
@@ -76,6 +102,24 @@ std::vector<GivenValue> split_values(const SpecOption& option, std::string_view 
 }
 
 }  // namespace
+
+std::vector<SpecText> read_specs(std::string_view json) {
+  std::vector<SpecText> specs;
+  for (const nlohmann::json& entry : parse_json(json, "specs")) {
+    std::vector<Parameter> parameters;
+    if (const auto declared = entry.find("parameters"); declared != entry.end()) {
+      std::ranges::transform(*declared, std::back_inserter(parameters), read_parameter);
+    }
+    specs.push_back({.name = entry.at("name"),
+                     .formula = entry.at("formula"),
+                     .source = entry.at("source"),
+                     .parameters = Parameters(parameters),
+                     .bound = entry.value("bound", ""),
+                     .lemma1 = entry.value("lemma1", ""),
+                     .by_weight = entry.value("by_weight", false)});
+  }
+  return specs;
+}
 
 std::size_t find_name(const SpecOption& option, std::string_view spec,
                       const std::vector<std::string>& known) {
@@ -102,11 +146,10 @@ void read_parameters(const SpecOption& option, std::string_view spec, Parameters
   for (const Parameter& parameter : parameters.declared()) {
     const auto given = std::ranges::find(values, parameter.key, &GivenValue::key);
     if (given == values.end()) continue;
-    if (!parameters.set(parameter.key, given->value)) {
-      throw UsageError(fault(fmt::format("{}, parameter {}", owner, parameter.key),
-                             parameters.expected(parameter.key), "\"" + given->value + "\"",
-                             "correct the parameter"));
-    }
+    refuse_if<UsageError>(!parameters.set(parameter.key, given->value),
+                          fmt::format("{}, parameter {}", owner, parameter.key),
+                          parameters.expected(parameter.key), "\"" + given->value + "\"",
+                          "correct the parameter");
     values.erase(given);
   }
   if (values.empty()) return;

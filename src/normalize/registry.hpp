@@ -2,7 +2,7 @@
 // "name:key=value,...".
 #pragma once
 
-#include <algorithm>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -32,26 +32,30 @@ std::size_t find_name(const SpecOption& option, std::string_view spec,
 // Sets the parameters that a spec gives; throws UsageError that says what is wrong with them.
 void read_parameters(const SpecOption& option, std::string_view spec, Parameters& parameters);
 
-// An entry of a family: its description, with the initial values of its parameters, and its maker,
-// which gets `info` with the chosen values.
-template <class Info, class Made>
-struct RegistryEntry {
-  Info info;
-  std::unique_ptr<Made> (*make)(const Info& info);
+// What specs/*.json says of a normalizer or pattern, with the initial values of its parameters.
+struct SpecText {
+  std::string name, formula, source;
+  Parameters parameters;
+  std::string bound, lemma1;  // of a normalizer
+  bool by_weight = false;     // of a pattern
 };
+std::vector<SpecText> read_specs(std::string_view json);
+
+// The makers of a family, by name. A maker gets the description with the chosen values.
+template <class Info, class Made>
+using Makers = std::vector<std::pair<const char*, std::unique_ptr<Made> (*)(const Info& info)>>;
 
 template <class Info, class Made>
 class Registry {
  public:
-  using Entries = std::vector<RegistryEntry<Info, Made>>;
-  Registry(SpecOption option, std::initializer_list<Entries> families)
-      : option_(std::move(option)) {
-    for (const Entries& family : families) {
-      for (const auto& entry : family) {
-        infos_.push_back(entry.info);
-        names_.push_back(entry.info.name);
-        makers_.push_back(entry.make);
-      }
+  // `infos` are in the order of the list; throws std::out_of_range if one has no maker.
+  Registry(SpecOption option, std::vector<Info> infos,
+           std::initializer_list<Makers<Info, Made>> families)
+      : option_(std::move(option)), infos_(std::move(infos)) {
+    for (const auto& family : families) makers_.insert(family.begin(), family.end());
+    for (const Info& info : infos_) {
+      names_.push_back(info.name);
+      static_cast<void>(makers_.at(info.name));
     }
   }
   const std::vector<Info>& infos() const { return infos_; }
@@ -66,14 +70,14 @@ class Registry {
   std::unique_ptr<Made> make(const Info& info) const {
     SpecOption asked = option_;
     asked.name = "the name of the " + option_.what;
-    return makers_[find_name(asked, info.name, names_)](info);
+    return makers_.at(names_[find_name(asked, info.name, names_)])(info);
   }
 
  private:
   SpecOption option_;
   std::vector<Info> infos_;
   std::vector<std::string> names_;
-  std::vector<std::unique_ptr<Made> (*)(const Info&)> makers_;
+  std::map<std::string, std::unique_ptr<Made> (*)(const Info&)> makers_;
 };
 
 }  // namespace headgauge

@@ -128,40 +128,29 @@ Made fixed(NormalizerInfo info, double scale) {
                                          [scale](const RowContext&) { return scale; });
 }
 
-// softmax(c l) with a scale c that depends on the length or the position.
-NormalizerEntries scaled_by_length() {
-  const Parameter train_length = {
-      .key = "train", .initial = 512.0, .domain = NumberDomain{.lowest = 2, .whole = true}};
+}  // namespace
+
+NormalizerMakers scaled_softmax_normalizers() {
   return {
-      {{"ssmax",
-        "softmax((s log n + b) l), n = number of visible keys (other papers define n differently)",
-        {{.key = "s", .initial = 0.43, .domain = kNotNegative},
-         {.key = "b", .initial = 0.0, .domain = kNotNegative}},
-        "Nakanishi 2025 (arXiv 2501.19399); docs/mathematics.md N2",
-        "(s log n + b)/2",
-        "does not apply: F depends on n"},
+      {"softmax",
+       [](const NormalizerInfo& info) -> Made {
+         return fixed(info, 1 / info.parameters.number("t"));
+       }},
+      {"uniform", [](const NormalizerInfo& info) -> Made { return fixed(info, 0); }},
+      // softmax(c l) with a scale c that depends on the length or the position.
+      {"ssmax",
        [](const NormalizerInfo& info) -> Made {
          const double s = info.parameters.number("s"), b = info.parameters.number("b");
          return by_length(info, [s, b](const RowContext& c) {
            return s * std::log(static_cast<double>(c.visible)) + b;
          });
        }},
-      {{"logn",
-        "softmax(log(n) l)",
-        {},
-        "Chiang and Cholak 2022; docs/mathematics.md N3",
-        "log(n)/2",
-        "does not apply: F depends on n"},
+      {"logn",
        [](const NormalizerInfo& info) -> Made {
          return by_length(
              info, [](const RowContext& c) { return std::log(static_cast<double>(c.visible)); });
        }},
-      {{"logn-qwen",
-        "softmax(max(1, log_train(i)) l) for the query at position i = 1, 2, ...",
-        {train_length},
-        "Qwen's logn attention; docs/mathematics.md N3",
-        "max(1, log_train i)/2",
-        "does not apply: F depends on the position"},
+      {"logn-qwen",
        [](const NormalizerInfo& info) -> Made {
          const double train = info.parameters.number("train");
          NormalizerTraits traits;
@@ -170,62 +159,20 @@ NormalizerEntries scaled_by_length() {
            return std::max(1.0, std::log(static_cast<double>(c.position + 1)) / std::log(train));
          });
        }},
-      {{"logn-entropy",
-        "softmax(sqrt(log_train(n)) l)",
-        {train_length},
-        "entropy-invariant scaling; docs/mathematics.md N3",
-        "sqrt(log_train n)/2",
-        "does not apply: F depends on n"},
+      {"logn-entropy",
        [](const NormalizerInfo& info) -> Made {
          const double train = info.parameters.number("train");
          return by_length(info, [train](const RowContext& c) {
            return std::sqrt(std::log(static_cast<double>(c.visible)) / std::log(train));
          });
        }},
-  };
-}
-
-}  // namespace
-
-NormalizerEntries scaled_softmax_normalizers() {
-  NormalizerEntries all = {
-      {{"softmax",
-        "a_i = exp(l_i/t) / sum_j exp(l_j/t)",
-        {{.key = "t", .initial = 1.0, .domain = kPositive}},
-        "Vaswani et al. 2017; paper A, section 2; docs/mathematics.md N1",
-        "1/(2t)",
-        "applies"},
-       [](const NormalizerInfo& info) -> Made {
-         return fixed(info, 1 / info.parameters.number("t"));
-       }},
-      {{"uniform",
-        "a_i = 1/n",
-        {},
-        "the limit of softmax for t = infinity; docs/mathematics.md N1",
-        "0",
-        "applies"},
-       [](const NormalizerInfo& info) -> Made { return fixed(info, 0); }},
-  };
-  const NormalizerEntries by_length = scaled_by_length();
-  all.insert(all.end(), by_length.begin(), by_length.end());
-  const NormalizerEntries others = {
-      {{"yarn",
-        "softmax(m^2 l), m = 0.1 ln(factor) + 1",
-        {{.key = "factor", .initial = 4.0, .domain = kPositive}},
-        "Peng et al. 2023 (YaRN), factor = context extension; docs/mathematics.md N3",
-        "m^2/2",
-        "applies"},
+      {"yarn",
        [](const NormalizerInfo& info) -> Made {
          const double factor = info.parameters.number("factor");
          const double m = factor <= 1 ? 1.0 : 0.1 * std::log(factor) + 1;
          return fixed(info, m * m);
        }},
-      {{"cosine",
-        "softmax(g cos(q, k_i)): queries and keys scaled to length 1",
-        {{.key = "g", .initial = 10.0, .domain = kPositive}},
-        "Henry et al. 2020 (QKNorm), Swin v2; docs/mathematics.md N15",
-        "g/2",
-        "applies: logits lie within [-g, g]"},
+      {"cosine",
        [](const NormalizerInfo& info) -> Made {
          const double g = info.parameters.number("g");
          NormalizerTraits traits;
@@ -235,8 +182,6 @@ NormalizerEntries scaled_softmax_normalizers() {
          return std::make_unique<ScaledSoftmax>(info, traits, [g](const RowContext&) { return g; });
        }},
   };
-  all.insert(all.end(), others.begin(), others.end());
-  return all;
 }
 
 }  // namespace headgauge

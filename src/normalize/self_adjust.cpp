@@ -146,22 +146,10 @@ std::unique_ptr<Normalizer> made(const NormalizerInfo& info) {
 
 }  // namespace
 
-NormalizerEntries self_adjust_normalizers() {
+NormalizerMakers self_adjust_normalizers() {
   return {
-      {{"sasoftmax",
-        "a_i = p_i (l_i - m)/(M - m), p = softmax(l), m = min(min l, 0), M = max(max l, 0)",
-        {},
-        "Zheng et al. 2025 (arXiv 2502.18277); docs/mathematics.md N7",
-        "none: not Lipschitz, ||J|| grows as 1/(M - m) near constant zero logits",
-        "does not apply: F depends on the range of the whole row"},
-       made<SelfAdjust>},
-      {{"softpick",
-        "a_i = relu(e^l_i - 1) / (sum_j |e^l_j - 1| + 1e-8)",
-        {},
-        "Zuhri et al. 2025 (arXiv 2504.20966); docs/mathematics.md N10",
-        "none: not Lipschitz at l = 0",
-        "does not apply: F is not positive"},
-       made<Softpick>},
+      {"sasoftmax", made<SelfAdjust>},
+      {"softpick", made<Softpick>},
   };
 }
 

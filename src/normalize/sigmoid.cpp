@@ -77,14 +77,8 @@ class Sigmoid final : public Normalizer {
 
 }  // namespace
 
-NormalizerEntries sigmoid_normalizers() {
-  return {{{"sigmoid",
-            "a_i = 1 / (1 + exp(-(l_i + b))); b=-logn is -log n",
-            {{.key = "b", .initial = "-logn", .domain = kAnyNumber, .words = {"-logn"}}},
-            "Ramapuram et al. 2024 (arXiv 2409.04431); docs/mathematics.md N8",
-            "1/4",
-            "does not apply: weights are not normalised by a sum"},
-           [](const NormalizerInfo& info) -> std::unique_ptr<Normalizer> {
+NormalizerMakers sigmoid_normalizers() {
+  return {{"sigmoid", [](const NormalizerInfo& info) -> std::unique_ptr<Normalizer> {
              return std::make_unique<Sigmoid>(info);
            }}};
 }

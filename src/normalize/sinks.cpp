@@ -65,25 +65,13 @@ class SinkSoftmax final : public Normalizer {
 
 }  // namespace
 
-NormalizerEntries sink_normalizers() {
-  const std::string lemma =
-      "does not apply: only the upper bound holds, because the sink takes a share";
+NormalizerMakers sink_normalizers() {
   return {
-      {{"softmax1",
-        "a_i = exp(l_i) / (1 + sum_j exp(l_j))",
-        {},
-        "Miller 2023, off by one; docs/mathematics.md N9",
-        "1/2",
-        lemma},
+      {"softmax1",
        [](const NormalizerInfo& info) -> std::unique_ptr<Normalizer> {
          return std::make_unique<SinkSoftmax>(info, 0.0);
        }},
-      {{"sink",
-        "a_i = exp(l_i) / (e^b + sum_j exp(l_j))",
-        {{.key = "b", .initial = 0.0, .domain = kAnyNumber}},
-        "learned sinks (gpt-oss); docs/mathematics.md N9",
-        "1/2",
-        lemma},
+      {"sink",
        [](const NormalizerInfo& info) -> std::unique_ptr<Normalizer> {
          return std::make_unique<SinkSoftmax>(info, info.parameters.number("b"));
        }},

@@ -104,14 +104,8 @@ class TopK final : public Normalizer {
 
 }  // namespace
 
-NormalizerEntries top_k_normalizers() {
-  return {{{"topk",
-            "softmax over the k largest logits, 0 elsewhere; all keys if k >= n",
-            {{.key = "k", .initial = 8.0, .domain = kCount}},
-            "Explicit Sparse Transformer; Gupta et al. 2021; docs/mathematics.md N12",
-            "none: weights jump when the set of kept keys changes; 1/2 between jumps",
-            "does not apply: not F(l_i) / sum F"},
-           [](const NormalizerInfo& info) -> std::unique_ptr<Normalizer> {
+NormalizerMakers top_k_normalizers() {
+  return {{"topk", [](const NormalizerInfo& info) -> std::unique_ptr<Normalizer> {
              return std::make_unique<TopK>(info,
                                            static_cast<std::size_t>(info.parameters.whole("k")));
            }}};

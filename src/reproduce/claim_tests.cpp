@@ -1,7 +1,5 @@
 #include "reproduce/claim_tests.hpp"
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include "base/embed.hpp"
@@ -19,20 +17,11 @@ namespace {
 const std::map<std::string, ClaimTest> kTests = {HEADGAUGE_CLAIM_TESTS(HEADGAUGE_NAME)};
 #undef HEADGAUGE_NAME
 
-// Puts the thresholds into a text, in place of their names in braces.
-std::string with_values(std::string text, const Thresholds& thresholds) {
-  for (const auto& [name, value] : thresholds) {
-    const std::string mark = fmt::format("{{{}}}", name);
-    for (std::size_t at; (at = text.find(mark)) != std::string::npos;) {
-      text.replace(at, mark.size(), fmt::format("{:g}", value));
-    }
-  }
-  return text;
-}
-
 std::vector<DeclaredClaim> read_claims(std::string_view text) {
   const nlohmann::json file = parse_json(text, "claims");
+  using Texts = std::map<std::string, std::string>;
   std::vector<DeclaredClaim> claims;
+  std::map<std::string, ClaimTexts> known;
   for (const nlohmann::json& json : file.at("claims")) {
     DeclaredClaim& claim = claims.emplace_back();
     claim.thresholds = json.value("thresholds", Thresholds());
@@ -42,7 +31,20 @@ std::vector<DeclaredClaim> read_claims(std::string_view text) {
     claim.words.figure = json.at("figure");
     claim.words.statement = json.at("statement");
     claim.words.reading = json.at("reading");
-    claim.words.test = with_values(json.at("test"), claim.thresholds);
+    if (json.contains("as")) {
+      claim.texts = known.at(json["as"]);
+    } else {
+      claim.texts = {.measured = json.at("measured"),
+                     .more = json.value("more", Texts()),
+                     .not_tested = json.value("not_tested", Texts()),
+                     .facts = json.at("facts")};
+      claim.texts.more.merge(file.value("more", Texts()));
+      claim.texts.not_tested.merge(file.value("not_tested", Texts()));
+    }
+    known[claim.words.name] = claim.texts;
+    const Results none;
+    claim.words.test =
+        Evidence(none, claim.thresholds, claim.texts).filled(json.at("test").get<std::string>());
     claim.words.theorem = !theorem.empty();
     claim.words.ours = theorem == "headgauge";
     for (const std::string turns_with : json.value("turns_with", nlohmann::json::array())) {
@@ -56,11 +58,15 @@ std::vector<DeclaredClaim> read_claims(std::string_view text) {
 }  // namespace
 
 Claim DeclaredClaim::judge(const Results& results, const Thresholds& used) const {
-  Claim measured = test(results, used);
   Claim claim = words;
-  claim.verdict = measured.verdict;
-  claim.measured = std::move(measured.measured);
-  claim.facts = std::move(measured.facts);
+  Evidence found(results, used, texts);
+  try {
+    test(found);
+    found.write(claim);
+  } catch (const NotTested& reason) {
+    claim.verdict = Verdict::not_tested;
+    claim.measured = reason.what();
+  }
   return claim;
 }
 

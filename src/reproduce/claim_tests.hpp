@@ -2,19 +2,16 @@
 // has stands in claims/.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "headgauge/results.hpp"
+#include "reproduce/evidence.hpp"
 
 namespace headgauge {
 
-// The thresholds of a test that no paper gives, by their names in claims/.
-using Thresholds = std::map<std::string, double>;
-
-// A test of a claim sets the verdict, the measured values and the facts.
-using ClaimTest = Claim (*)(const Results&, const Thresholds&);
+// A test of a claim sets the verdict and names the numbers that it found.
+using ClaimTest = void (*)(Evidence&);
 
 // clang-format off
 #define HEADGAUGE_CLAIM_TESTS(TEST) \
@@ -40,13 +37,14 @@ using ClaimTest = Claim (*)(const Results&, const Thresholds&);
   TEST(model_converges_with_window) TEST(error_constant_predicts)
 // clang-format on
 
-#define HEADGAUGE_DECLARE(name) Claim name(const Results& results, const Thresholds& thresholds);
+#define HEADGAUGE_DECLARE(name) void name(Evidence& found);
 HEADGAUGE_CLAIM_TESTS(HEADGAUGE_DECLARE)
 #undef HEADGAUGE_DECLARE
 
 struct DeclaredClaim {
   Claim words;  // name, paper, figure, statement, reading, test and theorem
   Thresholds thresholds;
+  ClaimTexts texts;
   // What the verdict may turn with. A claim without places has a test of its own over pieces of the
   // text, cases of tasks or draws.
   bool with_places = false, with_sinks = false;

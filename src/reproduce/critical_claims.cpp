@@ -1,6 +1,4 @@
 // Paper A's claims on critical N (docs/reproduce.md).
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -8,8 +6,6 @@
 #include "headgauge/ranks.hpp"
 #include "reproduce/claim_tests.hpp"
 #include "reproduce/judgement.hpp"
-#include "reproduce/scan_values.hpp"
-#include "statistics/student.hpp"
 #include "statistics/wilcoxon.hpp"
 
 namespace headgauge {
@@ -19,36 +15,28 @@ constexpr double kFewestKeys = 2;  // a share of fewer keys is not tested
 constexpr double kCriticalShare = 0.06;
 constexpr std::size_t kFewestHeads = 16;
 
-// Returns the result of paper A's own test, and of a paired test at the next measured N.
-std::string by_the_papers_test(const Results& results, Claim& claim) {
-  const auto n = find_cell(results, metric::critical_n_paper, {});
-  const auto d = find_cell(results, metric::critical_ks_d, {});
-  if (!n || !d) return "The paper's test was not run.";
-  claim.facts.push_back({metric::critical_n_paper, n->value});
-  claim.facts.push_back({"ks_d", d->value});
-  claim.facts.push_back({"ks_p", d->p});
-  if (n->is_none) {
-    return fmt::format("The paper's test rejects every N searched (D = {:.2f}, p = {:.2g}).",
-                       d->value, d->p);
-  }
-  std::string text = fmt::format(
-      "The paper's test no longer rejects at N = {} (D = {:.2f}, p = {:.2g}), but takes the same "
-      "heads as two independent samples",
-      n->value, d->value, d->p);
-  const auto sizes = numbers(results, "top_n");
-  const Index length = results.coord_size("length") - 1;
+// Adds the result of paper A's own test, and of a paired test at the next measured N.
+void say_the_papers_test(Evidence& found) {
+  const auto n = find_cell(found.results, metric::critical_n_paper, {});
+  const auto d = find_cell(found.results, metric::critical_ks_d, {});
+  if (!n || !d) return found.say("no_paper");
+  found.set({{metric::critical_n_paper, n->value}, {"ks_d", d->value}, {"ks_p", d->p}});
+  if (n->is_none) return found.say("paper_rejects");
+  found.say("paper");
+  const auto sizes = found.numbers("top_n");
   const auto next = std::ranges::lower_bound(sizes, n->value);
-  if (next == sizes.end()) return text + ".";
-  std::vector<double> logs;
-  for (const double ratio :
-       finite_values(ratios(results, Heads::without_window, metric::distance,
-                            metric::expected_distance_context, length, next - sizes.begin()))) {
-    logs.push_back(std::log(ratio));
+  if (next != sizes.end()) {
+    std::vector<double> logs;
+    for (const double ratio :
+         finite_values(found.ratios(metric::distance, metric::expected_distance_context,
+                                    {{"top_n", next - sizes.begin()}}, Heads::without_window))) {
+      logs.push_back(std::log(ratio));
+    }
+    found.set({{"paired_n", *next},
+               {"paired_ratio", std::exp(median(logs))},
+               {"paired_p_there", wilcoxon_test(logs).p}});
   }
-  const WilcoxonTest paired = wilcoxon_test(logs);
-  claim.facts.push_back({"paired_p_there", paired.p});
-  return fmt::format("{}: at N = {} the median ratio is {:.3f} and a paired test has p = {:.2g}.",
-                     text, *next, std::exp(median(logs)), paired.p);
+  found.say(next == sizes.end() ? "end" : "paired");
 }
 
 // The median head's distance over Theorem 1.2's own expectation at one N of the longest L, and
@@ -59,154 +47,111 @@ struct RatioAt {
 };
 
 // Returns the ratio at every measured N from `from` to below `to`.
-std::vector<RatioAt> by_the_theorem(const Results& results, double from, double to,
-                                    double tolerance) {
-  const auto sizes = numbers(results, "top_n");
-  std::vector<RatioAt> found;
+std::vector<RatioAt> by_the_theorem(const Evidence& found, double from, double to) {
+  const auto sizes = found.numbers("top_n");
+  const double high = 1 + found.threshold("tolerance");
+  std::vector<RatioAt> ratios;
   for (Index n = 0; n < std::ssize(sizes); ++n) {
     if (sizes[n] < from || sizes[n] >= to) continue;
-    const auto of_heads =
-        finite_values(ratios(results, Heads::without_window, metric::distance,
-                             metric::expected_distance, results.coord_size("length") - 1, n));
+    const auto of_heads = finite_values(found.ratios(metric::distance, metric::expected_distance,
+                                                     {{"top_n", n}}, Heads::without_window));
     if (of_heads.size() < kFewestOfMedian) continue;
-    found.push_back({sizes[n], median(of_heads),
-                     place_of(interval_of_median(of_heads), 1 / (1 + tolerance), 1 + tolerance)});
+    ratios.push_back(
+        {sizes[n], median(of_heads), place_of(interval_of_median(of_heads), 1 / high, high)});
   }
-  return found;
+  return ratios;
 }
 
-bool everywhere(const std::vector<RatioAt>& found, Place place) {
-  return !found.empty() &&
-         std::ranges::all_of(found, [&](const RatioAt& at) { return at.place == place; });
+bool everywhere(const std::vector<RatioAt>& ratios, Place place) {
+  return !ratios.empty() &&
+         std::ranges::all_of(ratios, [&](const RatioAt& at) { return at.place == place; });
+}
+
+bool somewhere(const std::vector<RatioAt>& ratios, Place place) {
+  return std::ranges::count(ratios, place, &RatioAt::place) > 0;
 }
 
 // Judges all measured N beyond 6 % of the longest L: are they equal (`alike`), or do they become
 // different from what they are below?
-Claim beyond_six_percent(const Results& results, const Thresholds& thresholds, bool alike) {
-  if (has_windows_alone(results)) return not_tested(kWindowsAlone);
-  const auto longest = longest_length(results);
+void beyond_six_percent(Evidence& found, bool alike) {
+  found.need_heads_without_window();
+  const auto longest = longest_length(found.results);
   const double limit = longest ? kCriticalShare * *longest : HUGE_VAL;
-  const auto below = by_the_theorem(results, 0, limit, thresholds.at("tolerance"));
-  const auto found = by_the_theorem(results, limit, HUGE_VAL, thresholds.at("tolerance"));
-  if (found.empty()) {
-    return not_tested(
-        "No N beyond 6 % of L was measured: scan with MeasureOptions::top_n = 70,100 and "
-        "ScanOptions::lengths = 1024.");
-  }
-  Claim claim;
-  const bool equal = everywhere(found, Place::inside), apart = everywhere(found, Place::outside);
-  const bool becomes = apart && std::ranges::count(below, Place::inside, &RatioAt::place) > 0;
+  const auto below = by_the_theorem(found, 0, limit);
+  const auto beyond = by_the_theorem(found, limit, HUGE_VAL);
+  found.need(!beyond.empty(), "sizes");
+  const bool equal = everywhere(beyond, Place::inside), apart = everywhere(beyond, Place::outside);
+  const bool becomes = apart && somewhere(below, Place::inside);
   const bool stays = equal || everywhere(below, Place::outside);
-  if (alike ? equal : becomes) claim.verdict = Verdict::holds;
-  if (alike ? apart : stays) claim.verdict = Verdict::does_not_hold;
-  claim.measured = fmt::format(
-      "The median head's distance is {} times the theorem's expectation at N = {:g}, {:.1f} % of L "
-      "= {}, and {} times at N = {:g}{}.",
-      shown(found.front().ratio), found.front().n, 100 * found.front().n / *longest, *longest,
-      shown(found.back().ratio), found.back().n,
-      below.empty() ? ""
-                    : fmt::format("; below 6 % it is {} at N = {:g}", shown(below.back().ratio),
-                                  below.back().n));
-  claim.facts = {{"ratio_first", found.front().ratio}, {"ratio_last", found.back().ratio}};
-  return claim;
+  found.verdict = verdict_if(alike ? equal : becomes, alike ? apart : stays);
+  const RatioAt &first = beyond.front(), &last = beyond.back();
+  found.set({{"length", *longest},
+             {"first_n", first.n},
+             {"share", 100 * first.n / *longest},
+             {"ratio_first", first.ratio},
+             {"last_n", last.n},
+             {"ratio_last", last.ratio}});
+  if (!below.empty()) found.set({{"n", below.back().n}, {"ratio_below", below.back().ratio}});
+  found.set_word("below_it", below.empty() ? "" : found.text("below"));
 }
 
 }  // namespace
 
-Claim critical_n_is_small(const Results& results, const Thresholds& thresholds) {
-  Claim claim;
-  const auto cell = find_cell(results, metric::critical_n, {});
-  const auto longest = longest_length(results);
-  const auto searched = critical_range(results);
-  if (!cell || !longest || !searched)
-    return not_tested("Critical N was not measured: scan with ScanOptions::measures = distance.");
-  const auto heads = heads_of(results, Heads::without_window);
-  if (heads.size() < kFewestHeads) {
-    return not_tested(fmt::format("The tests mean nothing for {} heads.", heads.size()));
-  }
+void critical_n_is_small(Evidence& found) {
+  const auto cell = find_cell(found.results, metric::critical_n, {});
+  const auto longest = longest_length(found.results), searched = critical_range(found.results);
+  found.need(cell && longest && searched, "no_critical_n");
+  const std::size_t heads = found.heads(Heads::without_window).size();
   const double limit = kCriticalShare * *longest;
-  if (limit < kFewestKeys) {
-    return not_tested(fmt::format("6 % of L = {} are {:.1f} keys.", *longest, limit));
-  }
-  const auto of = [&](const char* metric) {
-    return find_cell(results, metric, {}).value_or(MetricCell{{}, metric});
-  };
-  const MetricCell closest = of(metric::closest_n), ratio = of(metric::closest_ratio),
-                   exponent = of(metric::closest_n_exponent);
-  const auto by_n = by_the_theorem(results, 0, limit, thresholds.at("tolerance"));
-  if (by_n.empty()) {
-    return not_tested(
-        "No N below 6 % of L was measured: scan with MeasureOptions::top_n = 5,20,50 and "
-        "ScanOptions::lengths = 1024.");
-  }
+  found.set({{"length", *longest}, {"searched", *searched}, {"heads", heads}, {"limit", limit}});
+  found.need(heads >= kFewestHeads, "few_heads");
+  found.need(limit >= kFewestKeys, "few_keys");
+  const auto by_n = by_the_theorem(found, 0, limit);
+  found.need(!by_n.empty(), "sizes");
   RatioAt theorem;  // where the ratio is closest to 1
   for (const RatioAt& at : by_n) {
     if (!(std::abs(std::log(at.ratio)) >= std::abs(std::log(theorem.ratio)))) theorem = at;
   }
-  const bool meets = std::ranges::count(by_n, Place::inside, &RatioAt::place) > 0;
-  claim.verdict = meets                              ? Verdict::holds
-                  : everywhere(by_n, Place::outside) ? Verdict::does_not_hold
-                                                     : Verdict::cannot_tell;
-  const std::string what =
-      cell->is_none
-          ? fmt::format("no N up to {} of L = {} ({:.1f} %) is shown to be equal", *searched,
-                        *longest, 100.0 * *searched / *longest)
-          : fmt::format("the heads are first shown to be equal at N = {} of L = {}, {:.1f} %",
-                        cell->value, *longest, 100 * cell->value / *longest);
-  claim.facts = {{"theorem_ratio", theorem.ratio},
-                 {"theorem_n", theorem.n},
-                 {"length", static_cast<double>(*longest)},
-                 {"searched", static_cast<double>(*searched)},
-                 {"heads", static_cast<double>(heads.size())},
-                 {metric::critical_n, cell->value},
-                 {"critical_p", cell->p}};
-  for (const MetricCell& found : {closest, ratio, exponent}) {
-    claim.facts.push_back({found.metric, found.value});
-    claim.facts.push_back({found.metric + "_low", found.low});
-    claim.facts.push_back({found.metric + "_high", found.high});
-  }
-  claim.measured = fmt::format(
-      "Below 6 % of L the median head's distance is at best {} times the theorem's expectation, at "
-      "N = {}. In the reading \"context\": {}; the median over the heads is closest at N = {} ({} "
-      "to {}), {:.1f} % of L, with a ratio of {} ({} to {}). {}",
-      shown(theorem.ratio), shown(theorem.n), what, shown(closest.value), shown(closest.low),
-      shown(closest.high), 100 * closest.value / *longest, shown(ratio.value), shown(ratio.low),
-      shown(ratio.high), by_the_papers_test(results, claim));
-  return claim;
+  found.verdict = verdict_if(somewhere(by_n, Place::inside), everywhere(by_n, Place::outside));
+  found.set({{"theorem_ratio", theorem.ratio},
+             {"theorem_n", theorem.n},
+             {metric::critical_n, cell->value},
+             {"critical_p", cell->p}});
+  const auto name = [&](const char* metric) {
+    const auto closest = find_cell(found.results, metric, {}).value_or(MetricCell());
+    found.set(metric, closest.value);
+    found.set(metric, Interval{closest.low, closest.high});
+    return closest.value;
+  };
+  found.set("closest_share", 100 * name(metric::closest_n) / *longest);
+  name(metric::closest_ratio);
+  name(metric::closest_n_exponent);
+  found.set({{"searched_share", 100.0 * *searched / *longest},
+             {"critical_share", 100 * cell->value / *longest}});
+  found.set_word("meet", found.text(cell->is_none ? "nowhere" : "somewhere"));
+  say_the_papers_test(found);
 }
 
-Claim critical_n_grows_sublinearly(const Results& results, const Thresholds&) {
-  Claim claim;
-  if (has_windows_alone(results)) return not_tested(kWindowsAlone);
+void critical_n_grows_sublinearly(Evidence& found) {
+  found.need_heads_without_window();
   bool exists = false;
-  for (Index l = 0; l < std::ssize(numbers(results, "length")); ++l) {
-    const auto cell = find_cell(results, metric::critical_n, {{"length", l}});
+  for (Index l = 0; l < std::ssize(found.numbers("length")); ++l) {
+    const auto cell = find_cell(found.results, metric::critical_n, {{"length", l}});
     exists = exists || (cell && !cell->is_none);
   }
-  if (!exists && results.metric(metric::critical_n) != nullptr) {
-    return not_tested("Critical N exists at no length, in the reading \"context\".");
-  }
-  const auto exponent = find_cell(results, metric::closest_n_exponent, {});
-  if (!exponent || !exponent->has_interval()) {
-    return not_tested(
-        "Fewer than 3 lengths, or fewer than 8 heads, have a closest N: scan with "
-        "ScanOptions::lengths = 128,256,512,1024.");
-  }
-  claim.verdict = exponent->high < 1   ? Verdict::holds
-                  : exponent->low >= 1 ? Verdict::does_not_hold
-                                       : Verdict::cannot_tell;
-  claim.measured = fmt::format("closest_n grows as L to the power {:.2f} ({:.2f} to {:.2f}).",
-                               exponent->value, exponent->low, exponent->high);
-  claim.facts = {{"exponent", exponent->value}, {"low", exponent->low}, {"high", exponent->high}};
-  return claim;
+  found.need(exists || found.results.metric(metric::critical_n) == nullptr, "nowhere");
+  const auto exponent = find_cell(found.results, metric::closest_n_exponent, {});
+  found.need(exponent && exponent->has_interval(), "lengths");
+  found.verdict = verdict_if(exponent->high < 1, exponent->low >= 1);
+  found.set({{"exponent", exponent->value}, {"low", exponent->low}, {"high", exponent->high}});
 }
 
-Claim beyond_six_percent_alike(const Results& results, const Thresholds& thresholds) {
-  return beyond_six_percent(results, thresholds, true);
+void beyond_six_percent_alike(Evidence& found) {
+  beyond_six_percent(found, true);
 }
 
-Claim beyond_six_percent_apart(const Results& results, const Thresholds& thresholds) {
-  return beyond_six_percent(results, thresholds, false);
+void beyond_six_percent_apart(Evidence& found) {
+  beyond_six_percent(found, false);
 }
 
 }  // namespace headgauge

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "findings/answers.hpp"
 #include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
@@ -17,7 +18,58 @@ namespace {
 
 constexpr int kLongestPiece = 1024;
 constexpr std::size_t kManyPieces = 32, kMostPieces = 64;
-constexpr int kSetSize = 20;  // set size at which separability is judged
+constexpr int kCaseQueries = 32;  // measured queries per position bin of a case
+constexpr int kSetSize = 20;      // set size at which separability is judged
+
+using Numbers = std::vector<double>;
+
+// Scans pieces one by one. Returns what `read` takes of each; nothing if `stop` is requested.
+template <class OptionsOf, class Read>
+std::vector<Numbers> measure_each(const TextPieces& pieces, const char* what,
+                                  const OptionsOf& options_for, const Read& read,
+                                  Progress* progress, const std::stop_token& stop) {
+  std::vector<Numbers> found;
+  for (std::size_t piece = 0; piece < pieces.count; ++piece) {
+    if (progress != nullptr) {
+      progress->update(fmt::format("{} {}", what, piece), static_cast<double>(piece),
+                       static_cast<double>(pieces.count));
+    }
+    const auto source = pieces.open(piece);
+    const Results one = scan(*source, options_for(source->info()), nullptr, stop);
+    if (one.partial || stop.stop_requested()) return {};
+    found.push_back(read(one, source->info()));
+  }
+  return found;
+}
+
+// Adds these metrics over the numbers of the pieces.
+void write(const std::vector<Numbers>& found, const char* coord,
+           std::initializer_list<const char*> metrics, Results& results) {
+  Numbers numbers(found.size());
+  std::iota(numbers.begin(), numbers.end(), 0.0);
+  results.set_coord(coord, numbers);
+  std::size_t column = 0;
+  for (const char* name : metrics) {
+    LabelledArray& metric = add_declared(results, name);
+    std::ranges::transform(found, metric.values.begin(),
+                           [&](const Numbers& of_piece) { return of_piece[column]; });
+    ++column;
+  }
+}
+
+ScanOptions scan_of_piece(const LimitsOptions& options, const SourceInfo& source,
+                          std::vector<int> lengths, const char* measure) {
+  ScanOptions scan;
+  scan.lengths = std::move(lengths);
+  scan.measures = {"weights", measure};
+  if (source.has_x) scan.measures.emplace_back("separability");
+  scan.x = options.x;
+  scan.threads = options.threads;
+  scan.seed = options.seed;
+  scan.examples = 0;
+  scan.measure.top_n = {kSetSize};
+  return scan;
+}
 
 // Chooses the longest pieces that are numerous enough; otherwise the shortest ones.
 TextPieces pieces_of(const CutText& cut, const SourceInfo& model, int& tokens) {
@@ -53,12 +105,7 @@ double mean_fall(const Results& piece, const char* metric, double length) {
   return heads > 0 ? sum / heads : kUndefined;
 }
 
-struct OfPiece {
-  double entropy_fall = kUndefined, separability_fall = kUndefined;
-  double loss_first = kUndefined, loss_second = kUndefined;
-};
-
-OfPiece read_piece(const Results& piece, int tokens) {
+Numbers read_piece(const Results& piece, int tokens) {
   const double half = tokens / 2;
   // Means over t = 1 .. L-1; the mean up to 2L includes both halves.
   const LabelledArray& loss = piece.require_metric(metric::loss);
@@ -68,55 +115,71 @@ OfPiece read_piece(const Results& piece, int tokens) {
           ((tokens - 1) * whole - (half - 1) * first) / half};
 }
 
-ScanOptions scan_of_pieces(const LimitsOptions& options, const SourceInfo& model, int tokens) {
-  ScanOptions scan;
-  scan.lengths = {tokens / 2, tokens};
-  scan.measures = {"weights", "model"};
-  if (model.has_x) scan.measures.emplace_back("separability");
-  scan.x = options.x;
-  scan.threads = options.threads;
-  scan.seed = options.seed;
-  scan.examples = 0;
-  scan.measure.top_n = {kSetSize};
-  return scan;
-}
-
-void write(const std::vector<OfPiece>& pieces, int tokens, Results& results) {
-  std::vector<double> numbers(pieces.size());
-  std::iota(numbers.begin(), numbers.end(), 0.0);
-  results.set_coord("piece", numbers);
-  results.settings["piece_tokens"] = tokens;
-  const auto add = [&](const char* name, double OfPiece::*member) {
-    LabelledArray& metric = add_declared(results, name);
-    std::ranges::transform(pieces, metric.values.begin(), member);
+Numbers read_case(const Results& one, const Dimension& tasks, Index tokens) {
+  const auto task = tasks.find(one.coord_names(kOutcome).front());
+  const auto over_heads = [&, heads = measured_heads(one)](const char* metric) {
+    return mean_over_heads(one, metric, heads, {}).value_or(kUndefined);
   };
-  add(metric::entropy_fall, &OfPiece::entropy_fall);
-  add(metric::separability_fall, &OfPiece::separability_fall);
-  add(metric::loss_first_half, &OfPiece::loss_first);
-  add(metric::loss_second_half, &OfPiece::loss_second);
+  return {static_cast<double>(task.value_or(-1)),
+          static_cast<double>(tokens),
+          one.at(metric::loss, {0, 0}),
+          one.at(metric::answer_right, {0}),
+          over_heads(metric::entropy_normalized),
+          over_heads(metric::separability_excess),
+          over_heads(metric::effective_tokens)};
 }
 
 }  // namespace
 
-void measure_early_warning(const CutText& cut, const LimitsOptions& options,
-                           const SourceInfo& model, Results& results, Progress* progress,
-                           const std::stop_token& stop) {
-  if (!cut || !model.has_loss) return;
+void measure_early_warning(const LimitsOptions& options, const SourceInfo& model, Results& results,
+                           Progress* progress, const std::stop_token& stop) {
+  if (!options.cut || !model.has_loss) return;
   int tokens = 0;
-  const TextPieces pieces = pieces_of(cut, model, tokens);
+  const TextPieces pieces = pieces_of(options.cut, model, tokens);
   if (pieces.count < kFewestPieces) return;
-  const ScanOptions scan_options = scan_of_pieces(options, model, tokens);
-  std::vector<OfPiece> found;
-  for (std::size_t piece = 0; piece < pieces.count; ++piece) {
-    if (progress != nullptr) {
-      progress->update(fmt::format("piece {}", piece), static_cast<double>(piece),
-                       static_cast<double>(pieces.count));
-    }
-    const Results measured = scan(*pieces.open(piece), scan_options, nullptr, stop);
-    if (measured.partial || stop.stop_requested()) return;
-    found.push_back(read_piece(measured, tokens));
-  }
-  write(found, tokens, results);
+  const auto found = measure_each(
+      pieces, "piece",
+      [&](const SourceInfo&) {
+        return scan_of_piece(options, model, {tokens / 2, tokens}, "model");
+      },
+      [&](const Results& one, const SourceInfo&) { return read_piece(one, tokens); }, progress,
+      stop);
+  if (found.empty()) return;
+  results.settings["piece_tokens"] = tokens;
+  write(found, "piece",
+        {metric::entropy_fall, metric::separability_fall, metric::loss_first_half,
+         metric::loss_second_half},
+        results);
+}
+
+void measure_retrieval(const LimitsOptions& options, Results& results, Progress* progress,
+                       const std::stop_token& stop) {
+  if (!options.answers) return;
+  ScanOptions asked;
+  asked.measures = {"answers"};
+  asked.threads = options.threads;
+  const Results answered = scan(*options.answers(), asked, progress, stop);
+  if (answered.partial || stop.stop_requested()) return;
+  const auto found = measure_each(
+      options.cases, "case",
+      [&](const SourceInfo& source) {
+        const auto tokens = static_cast<int>(source.documents.front());
+        ScanOptions scan = scan_of_piece(options, source, {tokens}, "answers");
+        scan.queries = kCaseQueries;
+        return scan;
+      },
+      [&](const Results& one, const SourceInfo& source) {
+        return read_case(one, answered.require_coord(kOutcome), source.documents.front());
+      },
+      progress, stop);
+  if (stop.stop_requested()) return;
+  copy_answers(answered, results);
+  results.text.tasks = answered.text.tasks;
+  write(
+      found, "answered_case",
+      {metric::case_task, metric::case_tokens, metric::case_answer_loss, metric::case_answer_right,
+       metric::case_entropy, metric::case_separability, metric::case_selected},
+      results);
 }
 
 }  // namespace headgauge

@@ -1,11 +1,10 @@
 #include "reproduce/judgement.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "convergence/rate.hpp"
+#include "headgauge/catalogue.hpp"
 #include "headgauge/ranks.hpp"
 #include "statistics/bootstrap.hpp"
 #include "statistics/student.hpp"
@@ -22,19 +21,18 @@ Place place_of(const Estimate& estimate, double low, double high) {
   return place_of(t_interval(mean_of(estimate)), low, high);
 }
 
+Verdict verdict_if(bool holds, bool does_not_hold) {
+  if (holds) return Verdict::holds;
+  return does_not_hold ? Verdict::does_not_hold : Verdict::cannot_tell;
+}
+
 Verdict verdict_of(Place place) {
-  if (place == Place::inside) return Verdict::holds;
-  return place == Place::outside ? Verdict::does_not_hold : Verdict::cannot_tell;
+  return verdict_if(place == Place::inside, place == Place::outside);
 }
 
 Verdict verdict_of(std::span<const Place> places) {
   if (std::ranges::count(places, Place::outside) > 0) return Verdict::does_not_hold;
   return std::ranges::count(places, Place::open) > 0 ? Verdict::cannot_tell : Verdict::holds;
-}
-
-Verdict verdict_of_correlation(const Interval& interval, double weak) {
-  if (interval.low > 0) return Verdict::holds;
-  return interval.high < weak ? Verdict::does_not_hold : Verdict::cannot_tell;
 }
 
 std::optional<Estimate> power_of(std::span<const double> x, std::span<const double> y) {
@@ -46,12 +44,13 @@ std::optional<Estimate> power_of(std::span<const double> x, std::span<const doub
 }
 
 Interval interval_of_median(const std::vector<double>& of_heads) {
-  const auto median_of = [&](std::span<const Index> heads) {
+  const auto median_of_drawn = [&](std::span<const Index> heads) {
     std::vector<double> drawn;
     for (const Index head : heads) drawn.push_back(of_heads[head]);
     return median(std::move(drawn));
   };
-  return bootstrap_interval(std::ssize(of_heads), median_of, {.kind = BootstrapKind::percentile});
+  return bootstrap_interval(std::ssize(of_heads), median_of_drawn,
+                            {.kind = BootstrapKind::percentile});
 }
 
 void HeadVotes::add(Place place) {
@@ -62,26 +61,82 @@ void HeadVotes::add(Place place) {
 
 Verdict HeadVotes::verdict(double share) const {
   if (judged() < kFewestVotes) return Verdict::cannot_tell;
-  if (yes >= share * all()) return Verdict::holds;
-  return yes + open < share * all() ? Verdict::does_not_hold : Verdict::cannot_tell;
+  return verdict_if(yes >= share * all(), yes + open < share * all());
 }
 
-Claim not_tested(std::string why) {
-  Claim claim;
-  claim.verdict = Verdict::not_tested;
-  claim.measured = std::move(why);
-  return claim;
+void name_votes(Evidence& found, const HeadVotes& votes) {
+  found.set({{"heads", votes.all()}, {"yes", votes.yes}, {"no", votes.no}, {"open", votes.open}});
 }
 
-std::string too_few_points(std::string_view group) {
-  return fmt::format(
-      "No head has 4 points from L = 32 on: scan with ScanOptions::measures = {} and "
-      "ScanOptions::lengths up to 256 or more.",
-      group);
+void judge_median(Evidence& found, const std::vector<double>& of_heads, double low, double high) {
+  const std::vector<double> values = finite_values(of_heads);
+  const Interval interval = interval_of_median(values);
+  if (values.size() >= kFewestOfMedian) found.verdict = verdict_of(place_of(interval, low, high));
+  found.set({{"value", median(values)},
+             {"low", interval.low},
+             {"high", interval.high},
+             {"heads", values.size()}});
 }
 
-std::string shown(double value) {
-  return std::isnan(value) ? "-" : fmt::format("{:.3g}", value);
+void judge_estimate(Evidence& found, const Estimate& estimate, double low, double high) {
+  const Interval interval = t_interval(mean_of(estimate));
+  found.verdict = verdict_of(place_of(interval, low, high));
+  found.set({{"value", estimate.value}, {"low", interval.low}, {"high", interval.high}});
+}
+
+void judge_correlation(Evidence& found, const RankCorrelation& correlation) {
+  found.set({{"value", correlation.value},
+             {"low", correlation.low},
+             {"high", correlation.high},
+             {"pairs", correlation.pairs},
+             {"fewest_pairs", kFewestPairs}});
+  found.need(!std::isnan(correlation.low) && !std::isnan(correlation.high), "few_pairs");
+  found.verdict = verdict_if(correlation.low > 0, correlation.high < found.threshold("weak"));
+}
+
+Growth growth_of(const Results& results, const std::string& metric, const HeadName& head,
+                 const Pick& size) {
+  constexpr double kShortestDrawn = 32;
+  const bool causal = results.model.causal.value_or(true);
+  const std::string along = causal ? "position" : "length";
+  if (results.coord(along) == nullptr) return {};
+  const auto labels = results.coord_numbers(along);
+  Growth growth;
+  for (Index i = 0; i < std::ssize(labels); ++i) {
+    if (labels[i] < kShortestDrawn) continue;
+    const auto cell =
+        find_cell(results, causal ? twin_by_position(metric) : metric,
+                  {{"layer", head.layer_index}, {"head", head.head_index}, {along, i}, size});
+    if (!cell) continue;
+    const double before = causal && i > 0 ? labels[i - 1] : 0;
+    growth.context.push_back(causal ? (before + 1 + labels[i]) / 2 : labels[i]);
+    growth.value.push_back(cell->value);
+  }
+  return growth;
+}
+
+std::vector<Estimate> judge_powers(Evidence& found, const std::string& metric, const Pick& size,
+                                   double low, double high) {
+  HeadVotes votes;
+  std::vector<Estimate> exponents;
+  std::vector<double> values;
+  int below = 0, above = 0;
+  for (const HeadName& head : found.heads(Heads::without_window)) {
+    const Growth growth = growth_of(found.results, metric, head, size);
+    const auto power = power_of(growth.context, growth.value);
+    votes.add(power ? place_of(*power, low, high) : Place::open);
+    if (!power) continue;
+    exponents.push_back(*power);
+    values.push_back(power->value);
+    below += place_of(*power, low, HUGE_VAL) == Place::outside ? 1 : 0;
+    above += place_of(*power, -HUGE_VAL, high) == Place::outside ? 1 : 0;
+  }
+  found.need(!values.empty(), "points");
+  found.describe("exponent", values);
+  found.set({{"below", below}, {"above", above}});
+  found.verdict = votes.verdict(found.threshold("heads"));
+  name_votes(found, votes);
+  return exponents;
 }
 
 }  // namespace headgauge

@@ -1,17 +1,17 @@
-// Shared parts of the claims' tests: whether a number is significantly inside a range, and votes of
-// heads.
+// Shared parts of the claims' tests: whether a number is significantly inside a range, votes of
+// heads, and the statistics that many claims have in common.
 #pragma once
 
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "headgauge/results.hpp"
+#include "reproduce/evidence.hpp"
 #include "results/mean_of.hpp"
 #include "statistics/inference.hpp"
+#include "statistics/rank_correlation.hpp"
 
 namespace headgauge {
 
@@ -26,9 +26,8 @@ Place place_of(const Estimate& estimate, double low, double high);
 Verdict verdict_of(Place place);
 // Holds if all are inside, does not hold if one is outside; else cannot tell.
 Verdict verdict_of(std::span<const Place> places);
-// Judges a claim that a correlation is above 0, by its interval. The claim does not hold if the
-// whole interval is below `weak`, which allows at most a weak dependence.
-Verdict verdict_of_correlation(const Interval& interval, double weak);
+// Returns the first verdict of which the condition is met; else cannot tell.
+Verdict verdict_if(bool holds, bool does_not_hold);
 
 // Returns the unweighted least-squares slope of log(y) on log(x), with the standard error from the
 // residuals; nothing with fewer than 4 usable points.
@@ -50,14 +49,35 @@ struct HeadVotes {
 };
 inline constexpr int kFewestVotes = 4;
 
-// Returns a claim that is not tested, with the reason.
-Claim not_tested(std::string why);
-// Returns the reason: no head has enough points for an exponent of a metric of this group.
-std::string too_few_points(std::string_view group);
-inline constexpr const char* kNoDistance =
-    "No distance and bound were measured: scan with ScanOptions::measures = distance.";
+// Names `heads`, yes, no and open.
+void name_votes(Evidence& found, const HeadVotes& votes);
 
-// Formats a number with 3 significant digits.
-std::string shown(double value);
+// Judges whether the median of the finite values of heads is within [low, high]: `value`, low, high
+// and heads. With fewer than kFewestOfMedian of them, cannot tell.
+void judge_median(Evidence& found, const std::vector<double>& of_heads, double low, double high);
+
+// Judges whether an estimate is within [low, high], by Student's t: `value`, low and high.
+void judge_estimate(Evidence& found, const Estimate& estimate, double low, double high);
+
+// Judges a claim that a correlation is above 0: `value`, low, high and pairs. The claim does not
+// hold if the whole interval is below the threshold `weak`, which allows at most a weak dependence.
+// Without an interval it is not tested, for the reason `few_pairs`.
+void judge_correlation(Evidence& found, const RankCorrelation& correlation);
+
+// Contexts and a head's value in each, from L = 32 on, the shortest length in the paper's figures.
+// For a causal head these are disjoint position bins, at their mean number of keys, because means
+// over all rows up to L overlap. A head that sees all keys has one pass per L.
+struct Growth {
+  std::vector<double> context, value;
+};
+Growth growth_of(const Results& results, const std::string& metric, const HeadName& head,
+                 const Pick& size);
+
+// Judges the votes of heads without a window on the exponent of a metric in the context: is it
+// within [low, high]? Returns the exponents; names exponent_median, exponent_least, exponent_most,
+// `below` and `above` (the heads whose exponents surely are), and the votes. Without an exponent,
+// the claim is not tested, for the reason `points`.
+std::vector<Estimate> judge_powers(Evidence& found, const std::string& metric, const Pick& size,
+                                   double low, double high);
 
 }  // namespace headgauge

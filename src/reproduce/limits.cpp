@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <stop_token>
 #include <vector>
 
 #include "experiments/stages.hpp"
-#include "findings/answers.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/claims.hpp"
 #include "headgauge/metric_names.hpp"
@@ -21,87 +19,6 @@
 
 namespace headgauge {
 namespace {
-
-constexpr int kCaseQueries = 32;  // measured queries per position bin
-constexpr int kCaseSetSize = 20;  // set size at which separability is judged
-
-struct OfCase {
-  double task = kUndefined, tokens = kUndefined, loss = kUndefined, right = kUndefined;
-  double entropy = kUndefined, separability = kUndefined, selected = kUndefined;
-};
-
-OfCase read_case(const Results& one, const Dimension& tasks, Index tokens) {
-  const auto task = tasks.find(one.coord_names(kOutcome).front());
-  const auto over_heads = [&, heads = measured_heads(one)](const char* metric) {
-    return mean_over_heads(one, metric, heads, {}).value_or(kUndefined);
-  };
-  return {.task = static_cast<double>(task.value_or(-1)),
-          .tokens = static_cast<double>(tokens),
-          .loss = one.at(metric::loss, {0, 0}),
-          .right = one.at(metric::answer_right, {0}),
-          .entropy = over_heads(metric::entropy_normalized),
-          .separability = over_heads(metric::separability_excess),
-          .selected = over_heads(metric::effective_tokens)};
-}
-
-ScanOptions scan_of_case(const LimitsOptions& options, const SourceInfo& source) {
-  ScanOptions scan;
-  scan.lengths = {static_cast<int>(source.documents.front())};
-  scan.measures = {"weights", "answers"};
-  if (source.has_x) scan.measures.emplace_back("separability");
-  scan.queries = kCaseQueries;
-  scan.x = options.x;
-  scan.threads = options.threads;
-  scan.seed = options.seed;
-  scan.examples = 0;
-  scan.measure.top_n = {kCaseSetSize};
-  return scan;
-}
-
-void write(const std::vector<OfCase>& cases, Results& results) {
-  std::vector<double> numbers(cases.size());
-  std::iota(numbers.begin(), numbers.end(), 0.0);
-  results.set_coord("answered_case", numbers);
-  const auto add = [&](const char* name, double OfCase::*member) {
-    LabelledArray& metric = add_declared(results, name);
-    std::ranges::transform(cases, metric.values.begin(), member);
-  };
-  add(metric::case_task, &OfCase::task);
-  add(metric::case_tokens, &OfCase::tokens);
-  add(metric::case_answer_loss, &OfCase::loss);
-  add(metric::case_answer_right, &OfCase::right);
-  add(metric::case_entropy, &OfCase::entropy);
-  add(metric::case_separability, &OfCase::separability);
-  add(metric::case_selected, &OfCase::selected);
-}
-
-// Adds what scan() says of the answers of LimitsOptions::answers, and the metrics of
-// LimitsOptions::cases over the coordinate answered_case. Adds nothing without cases, and if `stop`
-// is requested.
-void measure_retrieval(const LimitsOptions& options, Results& results, Progress* progress,
-                       const std::stop_token& stop) {
-  if (!options.answers) return;
-  ScanOptions asked;
-  asked.measures = {"answers"};
-  asked.threads = options.threads;
-  const Results answered = scan(*options.answers(), asked, progress, stop);
-  if (answered.partial || stop.stop_requested()) return;
-  std::vector<OfCase> found;
-  for (std::size_t c = 0; c < options.cases.count; ++c) {
-    if (progress != nullptr) {
-      progress->update(fmt::format("case {}", c), static_cast<double>(c),
-                       static_cast<double>(options.cases.count));
-    }
-    const auto source = options.cases.open(c);
-    const Results one = scan(*source, scan_of_case(options, source->info()), nullptr, stop);
-    if (one.partial || stop.stop_requested()) return;
-    found.push_back(
-        read_case(one, answered.require_coord(kOutcome), source->info().documents.front()));
-  }
-  copy_answers(answered, results);
-  results.text.tasks = answered.text.tasks;
-  write(found, results);
-}
 
 // The sizes of Fig. 2b, and additional ones for Fig. 3.
 const std::vector<int> kSizes = {1, 2, 3, 5, 7, 10, 14, 20, 30, 50, 70, 100};
@@ -245,17 +162,11 @@ Results reproduce_limits(HeadSource& source, const LimitsOptions& options, Progr
   if (results.partial) return results;
   whole.lengths = results.settings["lengths"].get<std::vector<int>>();
   stages.begin(1, "early warning");
-  measure_early_warning(options.cut, options, source.info(), results, &stages, stop);
-  if (stop.stop_requested()) {
-    results.partial = true;
-    return results;
-  }
+  measure_early_warning(options, source.info(), results, &stages, stop);
   stages.begin(2, "answers");
-  measure_retrieval(options, results, &stages, stop);
-  if (stop.stop_requested()) {
-    results.partial = true;
-    return results;
-  }
+  if (!stop.stop_requested()) measure_retrieval(options, results, &stages, stop);
+  results.partial = stop.stop_requested();
+  if (results.partial) return results;
   stages.begin(3, "temperatures");
   add_temperatures(source, whole, results, &stages, stop);
   const Places places = measure_places(source, whole, options, results, stages, stop);

@@ -1,6 +1,4 @@
 // Paper A's claims about attention as a retriever, tested on answers (docs/reproduce.md).
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -67,36 +65,21 @@ AnsweredCases cases_of(const Results& results) {
   return found;
 }
 
-// Returns why these cases test nothing; empty if they do.
-std::string untestable(const AnsweredCases& cases) {
-  if (cases.all == 0) {
-    return "No cases of tasks were measured: reproduce limits MODEL --text FILE --tasks FILE, with "
-           "cases of several lengths.";
-  }
-  if (cases.loss.empty()) {
-    return fmt::format("The model is not shown to do any of the tasks ({} cases).", cases.all);
-  }
-  if (std::ssize(cases.loss) < kFewestPairs) {
-    return fmt::format("{} cases are of tasks that the model does; {} are needed.",
-                       cases.loss.size(), kFewestPairs);
-  }
+// Returns the cases if they test something.
+AnsweredCases testable_cases(Evidence& found) {
+  const AnsweredCases cases = cases_of(found.results);
+  found.set({{"all", cases.all}, {"cases", cases.loss.size()}, {"fewest_pairs", kFewestPairs}});
+  found.need(cases.all > 0, "no_cases");
+  found.need(!cases.loss.empty(), "no_task");
+  found.need(std::ssize(cases.loss) >= kFewestPairs, "few_cases");
   const auto [shortest, longest] = std::ranges::minmax(cases.tokens);
-  if (longest < 2 * shortest) {
-    return fmt::format(
-        "The cases have {:g} to {:g} tokens: the longest must be twice as long as the shortest.",
-        shortest, longest);
-  }
-  if (std::ranges::all_of(cases.right, [](double right) { return right == 0; })) {
-    return fmt::format("The model answers none of {} cases right: there is nothing to lose.",
-                       cases.right.size());
-  }
-  if (std::ranges::all_of(cases.right, [](double right) { return right == 1; })) {
-    return fmt::format(
-        "The model answers all {} cases right, at up to {:g} tokens: no answer is "
-        "lost. Longer or harder cases would test it.",
-        cases.right.size(), longest);
-  }
-  return "";
+  const std::set<double> tasks(cases.task.begin(), cases.task.end());
+  found.set({{"shortest", shortest}, {"longest", longest}, {"tasks", tasks.size()}});
+  found.need(longest >= 2 * shortest, "one_length");
+  const auto right = std::ranges::count(cases.right, 1), wrong = std::ranges::count(cases.right, 0);
+  found.need(wrong < std::ssize(cases.right), "all_wrong");
+  found.need(right < std::ssize(cases.right), "all_right");
+  return cases;
 }
 
 double share_right(const AnsweredCases& cases, double least, double most) {
@@ -112,98 +95,51 @@ double share_right(const AnsweredCases& cases, double least, double most) {
 double median_at(const AnsweredCases& cases, const std::vector<double>& values, double tokens) {
   std::vector<double> there;
   for (std::size_t c = 0; c < values.size(); ++c) {
-    if (cases.tokens[c] == tokens && !std::isnan(values[c])) there.push_back(values[c]);
+    if (cases.tokens[c] == tokens) there.push_back(values[c]);
   }
-  return there.empty() ? kUndefined : median(std::move(there));
-}
-
-// Adds the facts that all claims have.
-void add_facts(const AnsweredCases& cases, const RankCorrelation& found, Claim& claim) {
-  const std::set<double> tasks(cases.task.begin(), cases.task.end());
-  const auto [shortest, longest] = std::ranges::minmax(cases.tokens);
-  claim.facts.insert(claim.facts.end(), {{"low", found.low},
-                                         {"high", found.high},
-                                         {"cases", static_cast<double>(found.pairs)},
-                                         {"tasks", static_cast<double>(tasks.size())},
-                                         {"tokens_least", shortest},
-                                         {"tokens_most", longest}});
+  return median_of(there);
 }
 
 // `sign`: 1 if a growth of `values` is the sign, -1 if a fall is.
-Claim sign_of_lost_answers(const Results& results, const Thresholds& thresholds,
-                           const std::string& what, std::vector<double> AnsweredCases::*values,
-                           int sign, std::uint32_t stream) {
-  Claim claim;
-  const AnsweredCases cases = cases_of(results);
-  const std::string why = untestable(cases);
-  if (!why.empty()) return not_tested(why);
+void sign_of_lost_answers(Evidence& found, const std::string& what,
+                          std::vector<double> AnsweredCases::*values, int sign,
+                          std::uint32_t stream) {
+  const AnsweredCases cases = testable_cases(found);
   std::vector<double> moved = cases.within_tasks(cases.*values);
   for (double& value : moved) value *= sign;
   const std::vector<double> loss = cases.within_tasks(cases.loss);
+  found.set_word("what", what);
+  judge_correlation(
+      found, partial_rank_correlation(moved, loss, cases.within_tasks(cases.tokens), 0, stream));
   const RankCorrelation plain = rank_correlation(moved, loss, 0, stream);
-  const RankCorrelation partial =
-      partial_rank_correlation(moved, loss, cases.within_tasks(cases.tokens), 0, stream);
-  if (std::isnan(partial.low) || std::isnan(partial.high)) {
-    return not_tested(
-        fmt::format("{} cases have a {} and an answer; {} with different "
-                    "values are needed.",
-                    partial.pairs, what, kFewestPairs));
-  }
-  claim.verdict = verdict_of_correlation({partial.low, partial.high}, thresholds.at("weak"));
-  claim.measured = fmt::format(
-      "Over {} cases the partial rank correlation is {:.2f} ({:.2f} to {:.2f}), without holding "
-      "the length fixed {:.2f} ({:.2f} to {:.2f}).",
-      partial.pairs, partial.value, partial.low, partial.high, plain.value, plain.low, plain.high);
-  claim.facts = {{"partial_rank_correlation", partial.value},
-                 {"rank_correlation", plain.value},
-                 {"rank_correlation_low", plain.low},
-                 {"rank_correlation_high", plain.high}};
-  add_facts(cases, partial, claim);
-  return claim;
+  found.set("plain", plain.value);
+  found.set("plain", Interval{plain.low, plain.high});
 }
 
 }  // namespace
 
-Claim answers_are_lost_with_context(const Results& results, const Thresholds& thresholds) {
-  Claim claim;
-  const AnsweredCases cases = cases_of(results);
-  const std::string why = untestable(cases);
-  if (!why.empty()) return not_tested(why);
+void answers_are_lost_with_context(Evidence& found) {
+  const AnsweredCases cases = testable_cases(found);
   constexpr std::uint32_t kStream = 0x6c6f7374;
-  const RankCorrelation found = rank_correlation(cases.within_tasks(cases.tokens),
-                                                 cases.within_tasks(cases.loss), 0, kStream);
-  if (std::isnan(found.low) || std::isnan(found.high)) {
-    return not_tested("Every task has cases of one length only.");
-  }
-  claim.verdict = verdict_of_correlation({found.low, found.high}, thresholds.at("weak"));
+  judge_correlation(found, rank_correlation(cases.within_tasks(cases.tokens),
+                                            cases.within_tasks(cases.loss), 0, kStream));
   const auto [shortest, longest] = std::ranges::minmax(cases.tokens);
   const double few = share_right(cases, shortest, 2 * shortest - 1);
   const double many = share_right(cases, longest / 2 + 1, longest);
-  const double selected_few = median_at(cases, cases.selected, shortest);
-  const double selected_many = median_at(cases, cases.selected, longest);
-  claim.measured = fmt::format(
-      "Over {} cases of {:g} to {:g} tokens the rank correlation is {:.2f} ({:.2f} to {:.2f}); {} "
-      "% of the answers of the shortest cases are right and {} % of those of the longest; the "
-      "heads select {} and {} keys there.",
-      found.pairs, shortest, longest, found.value, found.low, found.high, shown(100 * few),
-      shown(100 * many), shown(selected_few), shown(selected_many));
-  claim.facts = {{"rank_correlation", found.value},
-                 {"right_shortest", few},
-                 {"right_longest", many},
-                 {"selected_shortest", selected_few},
-                 {"selected_longest", selected_many}};
-  add_facts(cases, found, claim);
-  return claim;
+  found.set({{"right_shortest", few},
+             {"right_longest", many},
+             {"percent_shortest", 100 * few},
+             {"percent_longest", 100 * many},
+             {"selected_shortest", median_at(cases, cases.selected, shortest)},
+             {"selected_longest", median_at(cases, cases.selected, longest)}});
 }
 
-Claim growing_entropy_loses_answers(const Results& results, const Thresholds& thresholds) {
-  return sign_of_lost_answers(results, thresholds, "entropy", &AnsweredCases::entropy, 1,
-                              0x61656e74);
+void growing_entropy_loses_answers(Evidence& found) {
+  sign_of_lost_answers(found, "entropy_with_sinks", &AnsweredCases::entropy, 1, 0x61656e74);
 }
 
-Claim falling_separability_loses_answers(const Results& results, const Thresholds& thresholds) {
-  return sign_of_lost_answers(results, thresholds, "separability", &AnsweredCases::separability, -1,
-                              0x61736570);
+void falling_separability_loses_answers(Evidence& found) {
+  sign_of_lost_answers(found, "separability_with_sinks", &AnsweredCases::separability, -1, 0x61736570);
 }
 
 }  // namespace headgauge

@@ -5,254 +5,192 @@
 #include <cmath>
 
 #include "headgauge/catalogue.hpp"
-#include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
+#include "headgauge/text.hpp"
 #include "reproduce/claim_tests.hpp"
 #include "reproduce/experiments.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/rates.hpp"
-#include "statistics/inference.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge {
 namespace {
 
-constexpr int kFewestScales = 4;
 constexpr double kInnerBall = 1.0;  // in this ball hundreds of tokens suffice for 1/sqrt n
 constexpr int kFewestBalls = 3;
 constexpr double kRoundingOfGrowth = 1e-9;
 
-Claim gaussian_rate(const Results& results, const Thresholds& thresholds, const std::string& kind) {
-  Claim claim;
-  if (results.metric(experiment_metric("gaussian", metric::rate_predicted)) == nullptr) {
-    return not_tested(not_measured("gaussian"));
-  }
-  const Rates rates = rates_of(results, "gaussian", kind, thresholds.at("tolerance"));
-  if (rates.fitted < kFewestScales) {
-    return not_tested(fmt::format("{} scales have a rate.", rates.fitted));
-  }
-  claim.verdict = rates.verdict(1);
-  claim.measured = said_of(rates, kind) + ".";
-  add_facts(rates, kind, claim);
-  return claim;
+void gaussian_rate(Evidence& found, const std::string& kind) {
+  const Rates rates = compare_rates(found, "gaussian", kind);
+  found.set("fitted", rates.fitted);
+  found.need(rates.fitted >= kFewestScales, "rates");
+  found.verdict = rates.verdict;
 }
 
 }  // namespace
 
-Claim gaussian_mean_rate(const Results& results, const Thresholds& thresholds) {
-  return gaussian_rate(results, thresholds, "mean");
+void gaussian_mean_rate(Evidence& found) {
+  gaussian_rate(found, "mean");
 }
 
-Claim gaussian_covariance_rate(const Results& results, const Thresholds& thresholds) {
-  return gaussian_rate(results, thresholds, "covariance");
+void gaussian_covariance_rate(Evidence& found) {
+  gaussian_rate(found, "covariance");
 }
 
-Claim horizon_slows_down(const Results& results, const Thresholds& thresholds) {
-  Claim claim;
-  const LabelledArray* horizon = results.metric(experiment_metric("gaussian", metric::horizon));
-  const LabelledArray* mean = results.metric(experiment_metric("gaussian", metric::rate_mean));
-  const LabelledArray* covariance =
-      results.metric(experiment_metric("gaussian", metric::rate_covariance));
-  if (horizon == nullptr || mean == nullptr || covariance == nullptr) {
-    return not_tested(not_measured("gaussian"));
-  }
-  const auto [low, high] = std::ranges::minmax_element(horizon->values);
-  if (!(*low < 0.5) || !(*high > 1)) {
-    return not_tested(fmt::format("Horizons go from {} to {}.", shown(*low), shown(*high)));
-  }
-  const auto first = static_cast<std::size_t>(low - horizon->values.begin());
-  const auto last = static_cast<std::size_t>(high - horizon->values.begin());
+void horizon_slows_down(Evidence& found) {
+  const auto& horizon = found.of_experiment("gaussian", metric::horizon);
+  const auto& mean = found.of_experiment("gaussian", metric::rate_mean);
+  const auto& covariance = found.of_experiment("gaussian", metric::rate_covariance);
+  const auto [low, high] = std::ranges::minmax_element(horizon.values);
+  found.set({{"horizon_first", *low}, {"horizon_last", *high}});
+  found.need(*low < 0.5 && *high > 1, "horizons");
+  const auto first = static_cast<std::size_t>(low - horizon.values.begin());
+  const auto last = static_cast<std::size_t>(high - horizon.values.begin());
   bool slower = true, refuted = false;
-  for (const LabelledArray* rate : {mean, covariance}) {
+  for (const LabelledArray* rate : {&mean, &covariance}) {
     const auto fit_at = [&](std::size_t i) {
       const Estimate cell = rate->at_offset(i);
       return MeanWithError{cell.value, cell.standard_error, freedom_of_fit(*rate, i, 2)};
     };
     const TTest drop = welch_test(fit_at(first), fit_at(last), Tail::above);
-    if (std::isnan(drop.p)) {
-      return not_tested("A rate at an end of the sweep has no standard error.");
-    }
+    found.need(!std::isnan(drop.p), "errors");
     const Interval interval = t_interval(
         {drop.difference, drop.standard_error, drop.degrees_of_freedom}, 2 * kFamilyLevel);
     slower = slower && interval.low > 0;
-    refuted = refuted || interval.high < thresholds.at("drop");
+    refuted = refuted || interval.high < found.threshold("drop");
   }
-  claim.verdict = slower ? Verdict::holds : refuted ? Verdict::does_not_hold : Verdict::cannot_tell;
-  claim.measured = fmt::format(
-      "From H = {} to {} the rate of the mean goes from {:.3f} to {:.3f}, of the covariance from "
-      "{:.3f} to {:.3f}.",
-      shown(*low), shown(*high), mean->values[first], mean->values[last], covariance->values[first],
-      covariance->values[last]);
-  claim.facts = {{"horizon_first", *low},
-                 {"horizon_last", *high},
-                 {"mean_first", mean->values[first]},
-                 {"mean_last", mean->values[last]},
-                 {"covariance_first", covariance->values[first]},
-                 {"covariance_last", covariance->values[last]}};
-  return claim;
+  found.verdict = verdict_if(slower, refuted);
+  found.set({{"mean_first", mean.values[first]},
+             {"mean_last", mean.values[last]},
+             {"covariance_first", covariance.values[first]},
+             {"covariance_last", covariance.values[last]}});
 }
 
-Claim sphere_rates(const Results& results, const Thresholds& thresholds) {
-  Claim claim;
-  const LabelledArray* predicted =
-      results.metric(experiment_metric("sphere", metric::rate_predicted));
-  if (predicted == nullptr) return not_tested(not_measured("sphere"));
-  const Rates mean = rates_of(results, "sphere", "mean", thresholds.at("tolerance"));
-  const Rates covariance = rates_of(results, "sphere", "covariance", thresholds.at("tolerance"));
-  if (!judge_both(mean, covariance, kFewestScales, 1, "scales", claim)) return claim;
+void sphere_rates(Evidence& found) {
+  judge_rates(found, "sphere", kFewestScales);
   // A prediction that demands almost nothing proves nothing when it is met.
-  const double least = thresholds.at("demanding");
-  const auto demanding =
-      std::ranges::count_if(predicted->values, [&](double p) { return p >= least; });
-  if (claim.verdict != Verdict::does_not_hold && demanding < kFewestScales) {
-    claim.verdict = Verdict::not_tested;
+  const double least = found.threshold("demanding");
+  const auto scales =
+      std::ranges::count_if(found.of_experiment("sphere", metric::rate_predicted).values,
+                            [&](double p) { return p >= least; });
+  if (found.verdict != Verdict::does_not_hold && scales < kFewestScales) {
+    found.verdict = Verdict::not_tested;
   }
-  claim.measured +=
-      fmt::format(" The bound asks for a rate above {} at {} scales.", least, demanding);
-  claim.facts.push_back({"demanding", static_cast<double>(demanding)});
-  return claim;
+  found.set("scales", scales);
 }
 
-Claim subgaussian_rates(const Results& results, const Thresholds& thresholds) {
-  Claim claim;
+void subgaussian_rates(Evidence& found) {
   std::vector<Verdict> verdicts;
-  std::string measured;
+  std::string laws;
   for (const bool by_proxy : {false, true}) {
     Verdict& verdict = verdicts.emplace_back(Verdict::holds);
     for (const OfTokens& atoms : kAtoms) {
-      if (results.metric(experiment_metric(atoms.name, metric::horizon)) == nullptr) {
-        return not_tested(not_measured(atoms.name));
+      judge_rates(found, atoms.name, kFewestScales, 1, by_proxy ? atoms.proxy : 1);
+      if (verdict == Verdict::holds || found.verdict == Verdict::does_not_hold) {
+        verdict = found.verdict;
       }
-      const auto rates = [&](const char* kind) {
-        return rates_of(results, atoms.name, kind, thresholds.at("tolerance"),
-                        by_proxy ? atoms.proxy : 1);
-      };
-      if (!judge_both(rates("mean"), rates("covariance"), kFewestScales, 1, "scales", claim)) {
-        return claim;
-      }
-      if (verdict == Verdict::holds || claim.verdict == Verdict::does_not_hold) {
-        verdict = claim.verdict;
-      }
-      if (!by_proxy) measured += fmt::format("R = {:g}: {} ", atoms.radius, claim.measured);
+      found.set("radius", atoms.radius);
+      if (!by_proxy) laws += found.text("law");
     }
   }
-  claim.verdict = verdicts[0] == verdicts[1] ? verdicts[0] : Verdict::cannot_tell;
-  claim.measured =
-      fmt::format("{}With H of the covariance it {}, with H of the variance proxy it {}.", measured,
-                  verdict_text(verdicts[0]), verdict_text(verdicts[1]));
-  return claim;
+  found.verdict = verdicts[0] == verdicts[1] ? verdicts[0] : Verdict::cannot_tell;
+  found.set_word("laws", laws);
+  found.set_word("by_covariance", verdict_text(verdicts[0]));
+  found.set_word("by_proxy", verdict_text(verdicts[1]));
 }
 
-Claim moment_constant_is_polynomial(const Results& results, const Thresholds& thresholds) {
+void moment_constant_is_polynomial(Evidence& found) {
   std::vector<double> constants;
   for (const OfTokens& atoms : kAtoms) {
-    const LabelledArray* error =
-        results.metric(experiment_metric(atoms.name, metric::error_covariance_absolute));
-    const LabelledArray* rate =
-        results.metric(experiment_metric(atoms.name, metric::rate_predicted));
-    if (error == nullptr || rate == nullptr) return not_tested(not_measured(atoms.name));
-    const auto tokens = results.coord_numbers(fmt::format("{}_tokens", atoms.name));
-    const auto first = error->values.end() - std::ssize(tokens);  // of the last horizon
+    const auto& error = found.of_experiment(atoms.name, metric::error_covariance_absolute);
+    const auto& rate = found.of_experiment(atoms.name, metric::rate_predicted);
+    const auto tokens = found.numbers(fmt::format("{}_tokens", atoms.name));
+    const auto first = error.values.end() - std::ssize(tokens);  // of the last horizon
     double& largest = constants.emplace_back(0);
     for (Index i = 0; i < std::ssize(tokens); ++i) {
-      largest = std::max(largest, first[i] * std::pow(tokens[i], rate->values.back()));
+      largest = std::max(largest, first[i] * std::pow(tokens[i], rate.values.back()));
     }
+    found.set(atoms.name, largest);
   }
   const double early = std::log2(constants[1] / constants[0]);
   const double late = std::log2(constants[2] / constants[1]);
-  Claim claim;
-  if (late <= thresholds.at("factor") * early) claim.verdict = Verdict::holds;
-  claim.measured = fmt::format(
-      "C' goes from {} at R = 1 to {} at 2 and {} at 4: as R^{:.2f} and then as R^{:.2f}.",
-      shown(constants[0]), shown(constants[1]), shown(constants[2]), early, late);
-  claim.facts = {{"exponent_late", late}, {"exponent_early", early}};
-  return claim;
+  found.verdict = verdict_if(late <= found.threshold("factor") * early, false);
+  found.set({{"exponent_late", late}, {"exponent_early", early}});
 }
 
-Claim ball_rate(const Results& results, const Thresholds& thresholds) {
-  Claim claim;
-  const LabelledArray* rate = results.metric(experiment_metric("gaussian", metric::uniform_rate));
-  const LabelledArray* constant =
-      results.metric(experiment_metric("gaussian", metric::uniform_constant));
-  if (rate == nullptr || constant == nullptr) return not_tested(not_measured("gaussian"));
-  const auto radii = results.coord_numbers("gaussian_radius");
+void ball_rate(Evidence& found) {
+  const auto& rate = found.of_experiment("gaussian", metric::uniform_rate);
+  const auto& constant = found.of_experiment("gaussian", metric::uniform_constant);
+  const auto radii = found.numbers("gaussian_radius");
   std::vector<Place> places;
   std::vector<double> inner, growth;  // radii that are judged, and growth of log C from the last
+  const double width = found.threshold("width");
   for (std::size_t r = 0; r < radii.size(); ++r) {
     if (r > 0) {
-      growth.push_back(std::log(constant->values[r] / constant->values[r - 1]) /
+      growth.push_back(std::log(constant.values[r] / constant.values[r - 1]) /
                        (radii[r] - radii[r - 1]));
     }
-    if (radii[r] > kInnerBall || std::isnan(rate->values[r])) continue;
+    if (radii[r] > kInnerBall || std::isnan(rate.values[r])) continue;
     inner.push_back(radii[r]);
-    Estimate fitted = rate->at_offset(r);
-    fitted.degrees_of_freedom = freedom_of_fit(*rate, r, 2);
-    const double width = thresholds.at("width");
+    Estimate fitted = rate.at_offset(r);
+    fitted.degrees_of_freedom = freedom_of_fit(rate, r, 2);
     places.push_back(place_of(fitted, 0.5 - width, 0.5 + width));
   }
-  if (std::ssize(inner) < kFewestBalls) {
-    return not_tested(fmt::format("{} balls were measured, {} with a rate up to R = {:g}.",
-                                  radii.size(), inner.size(), kInnerBall));
-  }
+  found.set({{"balls", radii.size()}, {"inner", inner.size()}, {"largest", kInnerBall}});
+  found.need(std::ssize(inner) >= kFewestBalls, "balls");
   const double first = growth.front(), last = growth[inner.size() - 2];
-  claim.verdict = verdict_of(places);
-  if (claim.verdict == Verdict::holds && last < first - kRoundingOfGrowth) {
-    claim.verdict = Verdict::cannot_tell;
+  found.verdict = verdict_of(places);
+  if (found.verdict == Verdict::holds && last < first - kRoundingOfGrowth) {
+    found.verdict = Verdict::cannot_tell;
   }
-  claim.measured = fmt::format(
-      "The worst query's error falls as n^-{:.2f} at R = {:g} and n^-{:.2f} at {:g}. sqrt n times "
-      "it "
-      "goes from {} to {} there, by e^{:.2f} per unit of R at first and e^{:.2f} at last.",
-      rate->values.front(), radii.front(), rate->values[inner.size() - 1], inner.back(),
-      shown(constant->values.front()), shown(constant->values[inner.size() - 1]), first, last);
-  claim.facts = {{"growth_first", first}, {"growth_last", last}};
+  found.set({{"first_radius", radii.front()},
+             {"last_radius", inner.back()},
+             {"first_rate", rate.values.front()},
+             {"last_rate", rate.values[inner.size() - 1]},
+             {"first_constant", constant.values.front()},
+             {"last_constant", constant.values[inner.size() - 1]},
+             {"growth_first", first},
+             {"growth_last", last}});
   for (std::size_t r = 0; r < radii.size(); ++r) {
-    claim.facts.push_back({fmt::format("rate_{:g}", radii[r]), rate->values[r]});
-    claim.facts.push_back({fmt::format("constant_{:g}", radii[r]), constant->values[r]});
+    found.set({{fmt::format("rate_{:g}", radii[r]), rate.values[r]},
+               {fmt::format("constant_{:g}", radii[r]), constant.values[r]}});
   }
-  return claim;
 }
 
-Claim hardmax_is_logarithmic(const Results& results, const Thresholds& thresholds) {
-  Claim claim;
-  const LabelledArray* error = results.metric(experiment_metric("gaussian", metric::hardmax_error));
-  const LabelledArray* law =
-      results.metric(experiment_metric("gaussian", metric::hardmax_error_predicted));
-  if (error == nullptr || law == nullptr) return not_tested(not_measured("gaussian"));
-  const auto tokens = results.coord_numbers("gaussian_tokens");
+void hardmax_is_logarithmic(Evidence& found) {
+  const auto& error = found.of_experiment("gaussian", metric::hardmax_error);
+  const auto& law = found.of_experiment("gaussian", metric::hardmax_error_predicted);
+  const auto tokens = found.numbers("gaussian_tokens");
   // Every error is a mean over the same number of replicates.
   const LabelledArray* replicates =
-      results.metric(experiment_metric("gaussian", metric::error_mean));
+      found.results.metric(experiment_metric("gaussian", metric::error_mean));
   const double freedom = replicates == nullptr ? kKnownError : freedom_of_fit(*replicates, 0, 1);
-  const double margin = thresholds.at("tolerance");
+  const double margin = found.threshold("tolerance");
   double farthest = 0;
   bool apart = false, equal = true;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    const Estimate cell = error->at_offset(i);
-    if (!(cell.standard_error > 0)) return not_tested("An error has no standard error.");
+    const Estimate cell = error.at_offset(i);
+    found.need(cell.standard_error > 0, "errors");
     const MeanWithError mean{cell.value, cell.standard_error, freedom};
-    const double own_law = law->values[i];
+    const double own_law = law.values[i];
     const TTest from_law = t_test(mean, own_law);
     apart = apart || from_law.p * static_cast<double>(tokens.size()) < kFamilyLevel;
     farthest = std::max(farthest, std::abs(from_law.statistic));
     equal = equal && t_test(mean, own_law * (1 - margin), Tail::above).p < kRateLevel &&
             t_test(mean, own_law * (1 + margin), Tail::below).p < kRateLevel;
   }
-  const auto power = power_of(tokens, error->values);
-  if (!power) return not_tested("There are fewer than 4 numbers of tokens.");
-  claim.verdict = apart || power->value < thresholds.at("slow") ? Verdict::does_not_hold
-                  : equal                                       ? Verdict::holds
-                                                                : Verdict::cannot_tell;
-  claim.measured = fmt::format(
-      "From n = {:g} to {:g} the error goes from {:.3f} to {:.3f} (n^{:.2f}), its law from {:.3f} "
-      "to {:.3f}; at most {:.1f} standard errors lie between.",
-      tokens.front(), tokens.back(), error->values.front(), error->values.back(), power->value,
-      law->values.front(), law->values.back(), farthest);
-  claim.facts = {{"farthest", farthest},
-                 {"exponent", power->value},
-                 {"error_first", error->values.front()},
-                 {"error_last", error->values.back()}};
-  return claim;
+  const auto power = power_of(tokens, error.values);
+  found.need(power.has_value(), "tokens");
+  const bool fast = power->value < found.threshold("slow");
+  found.verdict = verdict_if(equal && !apart && !fast, apart || fast);
+  found.set({{"first_n", tokens.front()},
+             {"last_n", tokens.back()},
+             {"error_first", error.values.front()},
+             {"error_last", error.values.back()},
+             {"exponent", power->value},
+             {"law_first", law.values.front()},
+             {"law_last", law.values.back()},
+             {"farthest", farthest}});
 }
 
 }  // namespace headgauge

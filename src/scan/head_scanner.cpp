@@ -429,12 +429,10 @@ void HeadScanner::prepare(const HeadInput& head, const HeadInput& original) {
   }
   const NormalizerTraits& traits = present_.traits;
   present_.weights = needs_.weights || (needs_.top > 0 && !traits.increasing);
-  if (traits.unit_norms && !head.scores.empty()) {
-    throw UsageError(
-        fault("normalizer " + present_.normalizer->info().name, "queries and keys",
-              "a source that holds scores alone",
-              "this normalizer needs the lengths of queries and keys: give a dump with them"));
-  }
+  refuse_if<UsageError>(
+      traits.unit_norms && !head.scores.empty(), "normalizer " + present_.normalizer->info().name,
+      "queries and keys", "a source that holds scores alone",
+      "this normalizer needs the lengths of queries and keys: give a dump with them");
   pack(head, traits.unit_norms);
   if (present_.rescored()) pack(head, present_.original_traits.unit_norms);
 }

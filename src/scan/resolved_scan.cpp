@@ -47,17 +47,12 @@ void resolve_lengths(ScanOptions& options, const SourceInfo& source) {
   if (options.lengths.empty())
     options.lengths = auto_lengths(auto_tokens(source), longest_auto(source));
   sort_and_drop_repeated(options.lengths);
-  if (options.lengths.front() < 1) {
-    throw UsageError(fault(kWhere, "lengths of at least 1", std::to_string(options.lengths.front()),
-                           "correct the list"));
-  }
+  refuse_if<UsageError>(options.lengths.front() < 1, kWhere, "lengths of at least 1",
+                        std::to_string(options.lengths.front()), "correct the list");
   const Index longest = options.lengths.back();
-  if (source.max_length > 0 && longest > source.max_length) {
-    throw BadInputError(
-        fault(kWhere,
-              fmt::format("at most {} (the longest context of {})", source.max_length, source.name),
-              std::to_string(longest), "ask for shorter lengths"));
-  }
+  refuse_if(source.max_length > 0 && longest > source.max_length, kWhere,
+            fmt::format("at most {} (the longest context of {})", source.max_length, source.name),
+            std::to_string(longest), "ask for shorter lengths");
   if (longest > tokens) {
     throw BadInputError(
         fault(kWhere, fmt::format("at most {} (the text has {} tokens)", tokens, tokens),
@@ -69,11 +64,10 @@ void resolve_lengths(ScanOptions& options, const SourceInfo& source) {
 
 void resolve_details(MeasureOptions& measure) {
   sort_and_drop_repeated(measure.top_n);
-  if (measure.top_n.empty() || measure.top_n.front() < 1) {
-    throw UsageError(fault("MeasureOptions::top_n", "set sizes of at least 1",
-                           measure.top_n.empty() ? "none" : std::to_string(measure.top_n.front()),
-                           "correct the list"));
-  }
+  refuse_if<UsageError>(measure.top_n.empty() || measure.top_n.front() < 1, "MeasureOptions::top_n",
+                        "set sizes of at least 1",
+                        measure.top_n.empty() ? "none" : std::to_string(measure.top_n.front()),
+                        "correct the list");
   if (measure.temperatures.empty()) {
     for (int i = 0; i < 31; ++i) measure.temperatures.push_back(std::pow(10.0, -2 + 0.1 * i));
   }
@@ -156,10 +150,8 @@ std::vector<int> auto_lengths(Index tokens, Index max_length) {
   if (limit < 1024 && (lengths.empty() || lengths.back() != limit) && limit >= 2) {
     lengths.push_back(static_cast<int>(limit));
   }
-  if (lengths.empty()) {
-    throw BadInputError(
-        fault("text", "at least 2 tokens", std::to_string(tokens), "give a longer text"));
-  }
+  refuse_if(lengths.empty(), "text", "at least 2 tokens", std::to_string(tokens),
+            "give a longer text");
   return lengths;
 }
 

@@ -23,10 +23,8 @@ void CellLayout::coord(std::string_view dim, Coordinate entries) {
 }
 
 MetricHandle CellLayout::add(const MetricInfo& metric) {
-  if (!names_.insert(metric.name).second) {
-    throw UsageError(fault("the metric " + metric.name, "one of that name", "a second one",
-                           "give one of the two another name"));
-  }
+  refuse_if<UsageError>(!names_.insert(metric.name).second, "the metric " + metric.name,
+                        "one of that name", "a second one", "give one of the two another name");
   if (metric.kind == MetricKind::derived) return {};
   const MetricHandle handle{cells(), size(metric)};
   range_of_.resize(handle.first + handle.count, std::ssize(ranges_));
@@ -50,10 +48,9 @@ Index CellLayout::size(const MetricInfo& metric) const {
   Index cells = 1;
   for (const std::string& dim : metric.dims) {
     const auto known = std::ranges::find(coords_, dim, [](const auto& c) { return c.first; });
-    if (known == coords_.end()) {
-      throw UsageError(fault("the metric " + metric.name, "dims that its measure names",
-                             "\"" + dim + "\"", "call MetricRegistry::coord() before add()"));
-    }
+    refuse_if<UsageError>(known == coords_.end(), "the metric " + metric.name,
+                          "dims that its measure names", "\"" + dim + "\"",
+                          "call MetricRegistry::coord() before add()");
     cells *= std::visit([](const auto& entries) { return std::ssize(entries); }, known->second);
   }
   return cells;

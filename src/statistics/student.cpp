@@ -59,11 +59,6 @@ TTest t_test(std::span<const double> values, double null, Tail tail) {
   return t_test(mean_with_error(values), null, tail);
 }
 
-bool is_within(const MeanWithError& mean, double margin, double level) {
-  return t_test(mean, margin, Tail::below).p <= level &&
-         t_test(mean, -margin, Tail::above).p <= level;
-}
-
 TTest paired_t_test(std::span<const double> first, std::span<const double> second, Tail tail) {
   return t_test(paired_differences(first, second), 0, tail);
 }

@@ -31,10 +31,6 @@ TTest t_test(std::span<const double> values, double null = 0, Tail tail = Tail::
 TTest paired_t_test(std::span<const double> first, std::span<const double> second,
                     Tail tail = Tail::both);
 
-// Returns whether a mean is shown to lie within `margin` of 0: two one-sided tests (Schuirmann,
-// J. Pharmacokinet. Biopharm. 15, 1987), each at `level`. It errs with at most that probability.
-bool is_within(const MeanWithError& mean, double margin, double level = 0.05);
-
 // Tests whether two independent means are equal: first minus second, with the degrees of freedom of
 // Welch and Satterthwaite, (a^2 + b^2)^2 / (a^4/nu_a + b^4/nu_b) for the errors a and b. This is an
 // approximation. For values of equal variance it rejects 4.1 % at .05 and .7 % at .01 with 4 and 4

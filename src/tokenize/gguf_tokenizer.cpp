@@ -363,16 +363,12 @@ json merge_of(std::string_view line, const std::string& where) {
 }
 
 std::string gguf_tokenizer_json(const Gguf& file) {
-  if (!has_tokenizer(file)) {
-    throw BadInputError(fault(file.where(kModel), "a tokenizer", "none", kGiveIds));
-  }
+  refuse_if(!has_tokenizer(file), file.where(kModel), "a tokenizer", "none", kGiveIds);
   const std::string name = file.text(kModel);
   const auto* kind = std::ranges::find(kKinds, name, &Kind::name);
-  if (kind == std::end(kKinds)) {
-    throw UnsupportedError(fault(file.where(kModel),
-                                 "gpt2 (BPE), llama (SentencePiece) or bert (WordPiece)",
-                                 in_quotes(name), kGiveIds));
-  }
+  refuse_if<UnsupportedError>(kind == std::end(kKinds), file.where(kModel),
+                              "gpt2 (BPE), llama (SentencePiece) or bert (WordPiece)",
+                              in_quotes(name), kGiveIds);
   Made made;
   const Vocabulary vocabulary(file);
   kind->make(file, vocabulary, made);

@@ -129,10 +129,8 @@ std::vector<int> parse_token_ids(std::string_view text, const std::string& path)
     }));
     at = end;
   }
-  if (ids.empty()) {
-    throw BadInputError(fault(path, "token ids", text.empty() ? "an empty file" : "only whitespace",
-                              "give ids separated by whitespace"));
-  }
+  refuse_if(ids.empty(), path, "token ids", text.empty() ? "an empty file" : "only whitespace",
+            "give ids separated by whitespace");
   return ids;
 }
 

@@ -96,10 +96,8 @@ class Folder {
     std::string name;
     for (const json* from : {&std::as_const(config), &model}) {
       const json given = from->value("tokenizer_class", json());
-      if (!given.is_null() && !given.is_string()) {
-        throw BadInputError(
-            fault(root_.string() + ": tokenizer_class", "a name", describe(given), "correct it"));
-      }
+      refuse_if(!given.is_null() && !given.is_string(), root_.string() + ": tokenizer_class",
+                "a name", describe(given), "correct it");
       if (name.empty()) name = text_of(given);
     }
     for (const std::string_view end : {"Fast", "Tokenizer"}) {

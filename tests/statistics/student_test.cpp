@@ -98,19 +98,6 @@ TEST(StudentCalibration, RejectsAtItsLevel) {
   expect_level([](World& w) { return paired_t_test(w.normals(9), w.normals(9)).p; });
 }
 
-// A mean at the edge of the margin is said to be within it at the level of the test, by chance.
-TEST(StudentCalibration, IsWithinErrsAtItsLevel) {
-  double at_edge = 0, inside = 0;
-  for (int k = 0; k < kWorlds; ++k) {
-    World world(k);
-    at_edge += is_within(mean_with_error(world.normals(9, -1)), 1) ? 1 : 0;
-    inside += is_within(mean_with_error(world.normals(9)), 1) ? 1 : 0;
-  }
-  EXPECT_NEAR(at_edge / kWorlds, 0.05, 0.015);  // three standard errors
-  EXPECT_GT(inside / kWorlds, 0.7);
-  EXPECT_FALSE(is_within({0, kUndefined, 8}, 1)) << "without an error nothing is shown";
-}
-
 double p_of_batches(World& w, Index first, Index second, double deviation) {
   return welch_test(mean_with_error(w.normals(first)),
                     mean_with_error(w.normals(second, 0, deviation)))
