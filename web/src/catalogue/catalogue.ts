@@ -47,25 +47,115 @@ export interface Experiment {
 
 export const EXPERIMENTS: readonly Experiment[] = experiments;
 
-// Declares a figure of a head: metrics along a dim, as curves.
-export interface DeclaredFigure {
-  readonly id: string;
-  readonly needs: DeclaredMetric; // the metric without which there is no figure
-  readonly along: string;
-  readonly top_n?: number; // drawn at the N nearest to this one; {top_n} in the title is that N
-  readonly title: string; // {length} in it is the longest length
-  readonly caption: string;
-  readonly y: { readonly label: string; readonly log?: boolean; readonly domain?: [number, number] };
-  readonly curves: readonly {
-    readonly metric: DeclaredMetric;
-    readonly label: string; // empty: not in the key
-    readonly colour: number | "muted"; // number in the theme's series
-    readonly style: "line" | "thin" | "dashed" | "dotted";
-    readonly faint?: boolean;
-  }[];
+// Labels of dims that a figure fixes: the nearest number, a name, "first", or "judged" (the N at
+// which heads are judged). Without one, a dim is at its last label.
+export type DeclaredAt = Readonly<Record<string, number | string>>;
+
+export interface DeclaredAxis {
+  readonly label: string;
+  readonly log?: boolean;
+  readonly domain?: [number, number];
+  readonly include?: number[];
+  readonly percent?: boolean;
+  readonly bent?: string; // the unit; logarithmic beyond most values if a few are far larger
 }
 
-export const FIGURES: readonly DeclaredFigure[] = figures;
+// The values of one axis or series of a figure.
+export interface DeclaredValues {
+  readonly metric: MetricName;
+  readonly minus?: MetricName; // the difference to this metric
+  readonly over?: "heads"; // the mean over the heads
+  readonly at?: DeclaredAt;
+  readonly original?: number; // stands for an undefined value of the unchanged model
+  // Labels of a dim whose value is that of another label.
+  readonly like?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+}
+
+export interface DeclaredCurve {
+  readonly metric?: MetricName;
+  // Instead of a metric, a curve that LAWS of web/src/figures/laws.ts computes, of the values of a
+  // metric and a number or the value of another one.
+  readonly law?: string;
+  readonly of?: MetricName;
+  readonly by?: MetricName | number;
+  readonly label: string; // empty: not in the key; see wordsAt for what stands in braces
+  readonly colour?: number | "muted"; // number in the theme's series
+  readonly style?: "line" | "thin" | "dashed" | "dotted" | "ring";
+  readonly along?: string; // a dim of its own, for rings
+  readonly at?: DeclaredAt;
+  readonly each?: string; // a curve for each label of this dim; "compared": of each run or intervention
+  readonly most?: number; // of these curves
+  readonly once?: boolean; // only the first of these is in the key
+  readonly alone?: boolean; // only drawn if there is one label
+  readonly between?: string; // the mean over the rows between the first and the last label of this dim
+  readonly none?: { readonly label: string; readonly setting: string }; // rings where none was found up to this
+  readonly faint?: boolean;
+  readonly dots?: boolean;
+}
+
+interface DeclaredWords {
+  readonly id: string;
+  readonly view: "head" | "model" | "rates" | "limits" | "tokens" | "plan";
+  readonly needs: MetricName; // the metric without which there is no figure
+  readonly title: string;
+  readonly caption: string;
+  // The same figure in another view.
+  readonly also?: { readonly view: DeclaredWords["view"]; readonly id: string; readonly title: string };
+  // Lines across the figure; the name of a dim is its last label.
+  readonly lines?: {
+    readonly x?: readonly (number | string)[];
+    readonly y?: readonly (number | string)[];
+    readonly label?: string;
+  };
+  // A figure for each label of this dim, or for each outcome that is a task ("tasks").
+  readonly for?: string;
+}
+
+// Metrics along a dim; "spread": their means over the heads, with the middle 80 % of the heads.
+// "growth" is the query position, or the length where every query sees the whole text.
+export interface DeclaredCurves extends DeclaredWords {
+  readonly kind: "curves" | "spread";
+  readonly along: string;
+  readonly at?: DeclaredAt;
+  readonly y: DeclaredAxis;
+  readonly curves: readonly DeclaredCurve[];
+}
+
+// A point for each label of the first of these dims that the metric of x has, or for each head.
+export interface DeclaredScatter extends DeclaredWords {
+  readonly kind: "scatter";
+  readonly points: readonly string[];
+  readonly x: DeclaredAxis & DeclaredValues;
+  readonly y: DeclaredAxis;
+  readonly series: readonly (DeclaredValues & { readonly label: string })[];
+  readonly each?: string; // a series for each label of this dim, joined by lines, the first in front
+  readonly cloud?: DeclaredValues & { readonly each: string }; // faint points for each label of a dim
+  readonly law?: { readonly law: string; readonly label: string }; // a curve across the figure
+  readonly named?: boolean;
+}
+
+// A row for each label, or pair of labels: dots, or bars of which the first is the whole.
+export interface DeclaredRows extends DeclaredWords {
+  readonly kind: "dots" | "bars";
+  readonly rows: readonly string[];
+  readonly rowLabel: string;
+  readonly x: DeclaredAxis & DeclaredValues;
+  readonly series?: readonly { readonly label: string; readonly at: DeclaredAt }[]; // of bars
+}
+
+// Layers by heads; those `for` several labels are in the same colours.
+export interface DeclaredMap extends DeclaredWords {
+  readonly kind: "map";
+  readonly metric: MetricName;
+  readonly at?: DeclaredAt;
+  readonly log?: boolean;
+}
+
+export type DeclaredFigure = DeclaredCurves | DeclaredScatter | DeclaredRows | DeclaredMap;
+
+export const FIGURES: readonly DeclaredFigure[] = figures.flatMap((figure) =>
+  figure.also ? [figure, { ...figure, ...figure.also }] : [figure],
+);
 
 interface Declaration {
   entry: CatalogueEntry;

@@ -33,8 +33,6 @@ export type Part = (typeof PARTS)[number];
 // A value with its parts; NaN where there is none.
 export type Estimate = { value: number } & Record<Part, number>;
 
-export type WithInterval = Pick<Estimate, "value" | "low" | "high">;
-
 // The dim that says what was measured, and the label of the loss of text.
 const OUTCOME = "outcome";
 const TEXT = "text";
@@ -309,11 +307,6 @@ export class Results {
   outcome(name: string): number | undefined {
     const place = this.coord(OUTCOME).indexOf(name);
     return place < 0 || this.tasks().some((task) => task.outcome === place) ? undefined : place;
-  }
-
-  // Returns whether there are losses of text, and not of answers alone.
-  hasText(): boolean {
-    return this.coord(OUTCOME).includes(TEXT);
   }
 
   // Returns the outcomes that are tasks with answers, with their places.

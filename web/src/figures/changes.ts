@@ -1,5 +1,4 @@
 // Draws changes between two runs: of the list of the results file.
-import * as Plot from "@observablehq/plot";
 import type { Change, Results } from "../data/results";
 import type { Figure } from "./figure";
 import { capital, metricLabel } from "./format";
@@ -38,13 +37,6 @@ export function changesFigure(results: Results): Figure | undefined {
       label: `head ${headOf(change)}`, x: change.before, y: change.after,
       yError: change.stderr ?? NaN, series: 1,
     })),
-    marks: (theme, x, y) => {
-      const ends = [Math.max(x.domain[0], y.domain[0]), Math.min(x.domain[1], y.domain[1])];
-      return [
-        Plot.line(ends.map((end) => [end, end] as [number, number]), {
-          stroke: theme.muted, strokeDasharray: "6 4",
-        }),
-      ];
-    },
+    law: (x) => x,
   });
 }

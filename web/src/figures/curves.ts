@@ -1,15 +1,15 @@
 // Draws metrics along one coordinate: lines with bands of two standard errors or of an interval,
 // bounds and references.
-import type { MetricName } from "../catalogue/catalogue";
+import type { DeclaredAxis, MetricName } from "../catalogue/catalogue";
 import * as Plot from "@observablehq/plot";
 import type { Cell, Part, Results } from "../data/results";
 import { domainOf, type Axis } from "./axes";
 import type { Figure } from "./figure";
-import { csvValue, formatNumber, formatWithError } from "./format";
-import { frame, type KeyEntry } from "./frame";
+import { csvValue, formatNumber, formatWithError, plainName } from "./format";
+import { DASHES, frame, type KeyEntry } from "./frame";
 import { themeOf, type Theme } from "./theme";
 
-export type Style = "line" | "thin" | "dashed" | "dotted";
+export type Style = "line" | "thin" | "dashed" | "dotted" | "ring";
 
 export interface Curve {
   name: string; // column of the CSV
@@ -21,35 +21,32 @@ export interface Curve {
   interval?: { low: readonly number[]; high: readonly number[] } | undefined; // replaces stderr
   dots?: boolean;
   faint?: boolean;
+  own?: { dim: string; labels: readonly number[]; places: readonly number[] } | undefined; // not along the figure's dim
+  written?: readonly number[] | undefined; // the values of the CSV, if others are drawn
+  heads?: { low: readonly number[]; high: readonly number[]; shaded: boolean } | undefined; // 10 to 90 % of them
 }
 
 // The look of a metric's curve.
 export type MetricStyle = Omit<Curve, "name" | "values" | "stderr"> & { name: MetricName };
 
-export interface CurvesOptions {
-  id: string;
-  title: string;
-  caption: string;
+export interface CurvesOptions extends Pick<Figure, "id" | "title" | "caption"> {
   x: {
     column: string;
     label: string;
     values: readonly number[];
     log?: boolean;
     ticks?: readonly number[];
-    include?: number[];
   };
-  y: { label: string; log?: boolean; domain?: [number, number]; include?: number[] };
+  y: DeclaredAxis;
   curves: Curve[];
-  // Further marks on the same axes.
-  marks?: (theme: Theme, x: Axis, y: Axis) => Plot.Markish[];
-  key?: (theme: Theme) => KeyEntry[];
-  height?: number;
+  lines?: readonly number[]; // across, at these values
 }
 
 // The dims of sizes, which are drawn on a logarithmic axis; `ticks` to mark every label.
 export const AXES: Readonly<Record<string, { label: string; ticks?: boolean }>> = {
   length: { label: "context length L (tokens, log scale)", ticks: true },
   position: { label: "query position (tokens, log scale)" },
+  all_heads_random: { label: "random keys n (log scale)", ticks: true },
   temperature: { label: "temperature T (log scale)" },
   tokens: { label: "tokens n (log scale)" },
   top_n: { label: "selected keys N (log scale)", ticks: true },
@@ -66,10 +63,7 @@ export const colourOf = (theme: Theme, colour: number | "muted"): string =>
 // Returns a metric along a dim with the other dims fixed; undefined if the file lacks it or has
 // only NaN.
 export function along(
-  results: Results,
-  name: MetricName,
-  dim: string,
-  cell: Cell,
+  results: Results, name: MetricName, dim: string, cell: Cell,
 ): Pick<Curve, "values" | "stderr" | "interval"> | undefined {
   const metric = results.metric(name);
   if (!metric?.dims.includes(dim)) return undefined;
@@ -82,12 +76,7 @@ export function along(
   return { values, stderr: part("stderr"), interval: low && high ? { low, high } : undefined };
 }
 
-export function metricCurve(
-  results: Results,
-  dim: string,
-  cell: Cell,
-  curve: MetricStyle,
-): Curve[] {
+export function metricCurve(results: Results, dim: string, cell: Cell, curve: MetricStyle): Curve[] {
   const found = along(results, curve.name, dim, cell);
   return found ? [{ ...curve, ...found }] : [];
 }
@@ -100,13 +89,36 @@ function bandAt({ values, stderr, interval }: Curve, k: number): { low: number; 
 }
 
 // Returns the CSV data of a curve.
-const partsOf = ({ name, values, stderr, interval }: Curve): [string, readonly number[]][] => [
-  [name, values],
-  ...(stderr ? [[`${name}_stderr`, stderr] as [string, readonly number[]]] : []),
-  ...(interval
-    ? ([[`${name}_low`, interval.low], [`${name}_high`, interval.high]] as [string, readonly number[]][])
-    : []),
-];
+const partsOf = ({ name, values, written, stderr, interval, heads }: Curve): [string, readonly number[]][] => {
+  const parts: [string, readonly number[] | undefined][] = [
+    [name, written ?? values],
+    [`${name}_stderr`, stderr],
+    [`${name}_low`, interval?.low],
+    [`${name}_high`, interval?.high],
+    [name.replace(/(_mean)?$/, "_quantile_10"), heads?.low],
+    [name.replace(/(_mean)?$/, "_quantile_90"), heads?.high],
+  ];
+  return parts.filter((part): part is [string, readonly number[]] => part[1] !== undefined);
+};
+
+// Returns the columns and rows of a CSV: rows along the figure's dim, then those of curves with a
+// dim of their own.
+function csvOf(column: string, places: readonly number[], curves: readonly Curve[]): Pick<Figure, "columns" | "rows"> {
+  const valuesAt = (some: readonly Curve[], k: number) =>
+    Object.fromEntries(some.flatMap(partsOf).map(([name, values]) => [name, csvValue(values[k]!)]));
+  const along = curves.filter(({ own }) => !own);
+  const others = curves.filter(({ own }) => own);
+  const rows: Record<string, number | null>[] = [
+    ...places.map((place, k) => ({ [column]: place, ...valuesAt(along, k) })),
+    ...others.flatMap((curve) =>
+      curve.own!.places.map((place, k) => ({
+        [column]: place, [curve.own!.dim]: curve.own!.labels[k]!, ...valuesAt([curve], k),
+      })),
+    ),
+  ];
+  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  return { columns, rows: rows.map((row) => columns.map((name) => row[name] ?? null)) };
+}
 
 interface Point {
   x: number;
@@ -117,8 +129,9 @@ interface Point {
 }
 
 export function curvesFigure(options: CurvesOptions): Figure | undefined {
-  const { id, title, caption, x, y, curves } = options;
-  const xDomain = domainOf(x.values, { log: x.log ?? false, include: x.include ?? [] });
+  const { x, y, curves, lines = [], ...words } = options;
+  const include = curves.flatMap(({ own }) => own?.places ?? []);
+  const xDomain = domainOf(x.values, { log: x.log ?? false, include });
   const yDomain = y.domain ?? domainOf(curves.flatMap((curve) => spread(curve, y.log ?? false)), {
     log: y.log ?? false,
     include: y.include ?? [],
@@ -129,27 +142,21 @@ export function curvesFigure(options: CurvesOptions): Figure | undefined {
   };
   const yAxis: Axis = { label: y.label, log: y.log ?? false, domain: yDomain };
   return {
-    id,
-    title,
-    caption,
-    columns: [x.column, ...curves.flatMap((curve) => partsOf(curve).map(([name]) => name))],
-    rows: x.values.map((value, k) => [
-      value,
-      ...curves.flatMap((curve) => partsOf(curve).map(([, values]) => csvValue(values[k]!))),
-    ]),
+    ...words,
+    ...csvOf(x.column, x.values, curves),
     draw: (draw) => {
       const theme = themeOf(draw.dark);
-      const named = curves.filter(({ label }) => label !== "");
-      const key = [...named.map((curve) => keyOf(curve, theme)), ...(options.key?.(theme) ?? [])];
+      const key = curves.filter(({ label }) => label !== "").map((curve) => keyOf(curve, theme));
+      const rings = curves.filter(({ style }) => style === "ring");
       return frame(draw, {
-        title,
+        title: words.title,
         x: xAxis,
         y: yAxis,
         key: key.length > 1 ? key : [],
-        ...(options.height ? { height: options.height } : {}),
         marks: [
-          ...curves.flatMap((curve) => curveMarks(curve, x.values, xAxis, yAxis, theme)),
-          ...(options.marks?.(theme, xAxis, yAxis) ?? []),
+          ...curves.flatMap((curve) => curveMarks(curve, x.values, xAxis, yAxis, theme, rings.indexOf(curve))),
+          ...curves.flatMap((curve) => rangeOfHeads(curve, x.values, theme)),
+          Plot.ruleY(lines, { stroke: theme.muted, strokeDasharray: "2 3" }),
         ],
       });
     },
@@ -160,7 +167,7 @@ function spread(curve: Curve, log: boolean): number[] {
   return curve.values.flatMap((value, k) => {
     const { low, high } = bandAt(curve, k);
     // On a logarithmic axis, a band that reaches below 0 ends at the axis.
-    return [value, high, log && low < value / 4 ? value / 4 : low];
+    return [value, high, log && low < value / 4 ? value / 4 : low, curve.heads?.low[k] ?? NaN, curve.heads?.high[k] ?? NaN];
   });
 }
 
@@ -170,17 +177,21 @@ const keyOf = (curve: Curve, theme: Theme): KeyEntry => ({
   kind: curve.style,
 });
 
-const DASHES: Partial<Record<Style, string>> = { dashed: "6 4", dotted: "2 3" };
+// Bands of bounds would hide the others.
+function rangeOfHeads({ heads, colour }: Curve, places: readonly number[], theme: Theme): Plot.Markish[] {
+  if (!heads?.shaded) return [];
+  const points = places.map((x, k) => ({ x, low: heads.low[k]!, high: heads.high[k]! }));
+  return [
+    Plot.areaY(points, { x: "x", y1: "low", y2: "high", clip: true, fillOpacity: 0.14, fill: colourOf(theme, colour) }),
+  ];
+}
 
+// `ring` is the place of the curve among those of rings.
 function curveMarks(
-  curve: Curve,
-  places: readonly number[],
-  x: Axis,
-  y: Axis,
-  theme: Theme,
+  curve: Curve, along: readonly number[], x: Axis, y: Axis, theme: Theme, ring: number,
 ): Plot.Markish[] {
   const colour = colourOf(theme, curve.colour);
-  const points = places.map((place, k): Point => {
+  const points = (curve.own?.places ?? along).map((place, k): Point => {
     const value = curve.values[k]!;
     const { low, high } = bandAt(curve, k);
     const text = curve.interval
@@ -191,9 +202,10 @@ function curveMarks(
       y: y.log && value <= 0 ? NaN : value,
       low: y.log ? Math.max(low, y.domain[0]) : low,
       high,
-      title: `${curve.label}, ${x.label} ${formatNumber(place)}: ${text}`,
+      title: `${curve.label}, ${curve.own ? plainName(curve.own.dim) : x.label} ${formatNumber(curve.own?.labels[k] ?? place)}: ${text}`,
     };
   });
+  if (curve.style === "ring") return ringMarks(points, colour, theme, ring);
   const marks: Plot.Markish[] = [];
   if (points.some(({ low }) => Number.isFinite(low))) {
     marks.push(
@@ -206,42 +218,38 @@ function curveMarks(
       }),
     );
   }
-  marks.push(
-    Plot.lineY(points, {
-      x: "x",
-      y: "y",
-      stroke: colour,
-      strokeWidth: curve.style === "thin" ? 1.25 : 2,
-      strokeOpacity: curve.faint ? 0.6 : 1,
-      strokeDasharray: DASHES[curve.style] ?? "none",
-      clip: true,
-    }),
-  );
-  const lonely = points.filter(
-    ({ y: value }, k) =>
-      Number.isFinite(value) &&
-      !Number.isFinite(points[k - 1]?.y) &&
-      !Number.isFinite(points[k + 1]?.y),
-  );
+  const stroke = {
+    x: "x", y: "y", stroke: colour, strokeWidth: curve.style === "thin" ? 1.25 : 2,
+    strokeDasharray: DASHES[curve.style] ?? "none", clip: true,
+  };
+  marks.push(Plot.lineY(points, { ...stroke, strokeOpacity: curve.faint ? 0.6 : 1 }));
   if (curve.style !== "line") {
     // A single point gives no line, so a short piece of line is drawn, as in the key.
-    marks.push(
-      Plot.vector(lonely, {
-        x: "x",
-        y: "y",
-        length: 24,
-        rotate: 90,
-        anchor: "middle",
-        shape: { draw: (path, length) => (path.moveTo(0, 0), path.lineTo(0, -length)) },
-        stroke: colour,
-        strokeWidth: curve.style === "thin" ? 1.25 : 2,
-        strokeDasharray: DASHES[curve.style] ?? "none",
-        clip: true,
-      }),
-    );
+    const isDefined = (k: number) => Number.isFinite(points[k]?.y);
+    const lonely = points.filter((_, k) => isDefined(k) && !isDefined(k - 1) && !isDefined(k + 1));
+    const shape: Plot.VectorShapeImplementation = {
+      draw: (path, length) => (path.moveTo(0, 0), path.lineTo(0, -length)),
+    };
+    marks.push(Plot.vector(lonely, { ...stroke, length: 24, rotate: 90, anchor: "middle", shape }));
   }
   if (curve.dots ?? curve.style === "line") {
     marks.push(Plot.dot(points, { x: "x", y: "y", r: 3, fill: colour, title: "title", clip: true }));
   }
   return marks;
 }
+
+// Rings that may be in one place differ in size.
+const ringMarks = (points: readonly Point[], colour: string, theme: Theme, ring: number): Plot.Markish[] => {
+  const measured = points.filter(({ low }) => Number.isFinite(low));
+  return [
+    Plot.ruleX(measured, { x: "x", y1: "low", y2: "high", stroke: colour, strokeWidth: 2 }),
+    Plot.dot(points, {
+      x: "x", y: "y", r: 4 + 2 * ring, fill: measured.length > 0 ? theme.background : "none", stroke: colour,
+      strokeWidth: 1.5, title: "title",
+    }),
+    Plot.text(measured, {
+      x: "x", y: "y", text: ({ y }: Point) => formatNumber(y, 3), dy: -12, dx: -6, textAnchor: "end",
+      fill: theme.text, stroke: theme.background, strokeWidth: 3, fontSize: 11,
+    }),
+  ];
+};

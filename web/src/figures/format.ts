@@ -35,12 +35,6 @@ export function formatWithError(value: number, stderr: number, digits = 4): stri
   return Number.isFinite(stderr) ? `${text} ± ${formatNumber(2 * stderr, 2)}` : text;
 }
 
-export function formatBytes(value: number): string {
-  if (!(value >= 1024)) return `${formatNumber(value)} B`;
-  const steps = Math.min(4, Math.floor(Math.log2(value) / 10));
-  return `${formatNumber(value / 1024 ** steps, 3)} ${["B", "KiB", "MiB", "GiB", "TiB"][steps]}`;
-}
-
 export const plainName = (name: string): string => name.replace(/_/g, " ");
 
 // Makes part of a file name.

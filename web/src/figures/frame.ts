@@ -9,7 +9,7 @@ import { FONT, themeOf, type ColourScale, type Theme } from "./theme";
 export interface KeyEntry {
   label: string;
   colour: string;
-  kind: "line" | "thin" | "dashed" | "dotted" | "dot" | "ring" | "band" | "box" | "bar";
+  kind: "line" | "thin" | "dashed" | "dotted" | "dot" | "ring" | "box";
 }
 
 export interface FrameOptions {
@@ -125,19 +125,17 @@ class Pen {
 
   ground(width: number, height: number, title: string): void {
     const { svg } = this;
-    svg.setAttribute("role", "img");
-    svg.setAttribute("aria-label", title);
-    svg.setAttribute("fill", this.theme.text);
-    svg.setAttribute("font-family", FONT);
-    svg.setAttribute("font-size", "11");
+    const look = {
+      role: "img", "aria-label": title, fill: this.theme.text, "font-family": FONT, "font-size": "11",
+    };
+    for (const [name, value] of Object.entries(look)) svg.setAttribute(name, value);
     svg.style.setProperty("max-width", "100%");
     svg.style.setProperty("height", "auto");
-    const first = svg.firstChild;
-    const words = this.make("title", {});
+    const words = svgElement(this.document, "title", {});
     words.textContent = title;
-    const ground = this.make("rect", { width, height, fill: this.theme.background });
-    svg.insertBefore(words, first);
-    svg.insertBefore(ground, first);
+    const rect = svgElement(this.document, "rect", { width, height, fill: this.theme.background });
+    const first = svg.firstChild;
+    for (const under of [words, rect]) svg.insertBefore(under, first);
   }
 
   text(
@@ -153,14 +151,14 @@ class Pen {
   }
 
   shape(name: string, attributes: Record<string, string | number>): Element {
-    return this.svg.appendChild(this.make(name, attributes));
+    return this.svg.appendChild(svgElement(this.document, name, attributes));
   }
+}
 
-  private make(name: string, attributes: Record<string, string | number>): Element {
-    const element = this.document.createElementNS("http://www.w3.org/2000/svg", name);
-    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, `${value}`);
-    return element;
-  }
+export function svgElement(document: Document, name: string, attributes: Record<string, string | number>): SVGElement {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", name) as SVGElement;
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, `${value}`);
+  return element;
 }
 
 // Plot takes colours from the surrounding page, which a file does not have.
@@ -200,25 +198,16 @@ function rowsOfKey(key: KeyEntry[], width: number): { entry: KeyEntry; at: numbe
   return rows;
 }
 
-const DASHES: Partial<Record<KeyEntry["kind"], string>> = { dashed: "6 4", dotted: "2 3" };
+export const DASHES: Partial<Record<KeyEntry["kind"], string>> = { dashed: "6 4", dotted: "2 3" };
 
 function drawEntry(pen: Pen, { label, colour, kind }: KeyEntry, x: number, y: number): void {
-  if (kind === "band" || kind === "box") {
-    const opacity = kind === "band" ? 0.25 : 1;
-    pen.shape("rect", {
-      x: x + 2, y: y - 5, width: 20, height: 10, fill: colour, "fill-opacity": opacity,
-    });
-  } else if (kind === "dot") {
-    pen.shape("circle", { cx: x + 12, cy: y, r: 4, fill: colour });
-  } else if (kind === "ring") {
-    pen.shape("circle", { cx: x + 12, cy: y, r: 4, fill: "none", stroke: colour, "stroke-width": 2 });
-  } else if (kind === "bar") {
-    pen.shape("path", { d: `M${x + 12},${y - 6}V${y + 6}`, stroke: colour, "stroke-width": 1.5 });
-  } else {
+  const dot = { cx: x + 12, cy: y, r: 4 };
+  if (kind === "box") pen.shape("rect", { x: x + 2, y: y - 5, width: 20, height: 10, fill: colour });
+  else if (kind === "dot") pen.shape("circle", { ...dot, fill: colour });
+  else if (kind === "ring") pen.shape("circle", { ...dot, fill: "none", stroke: colour, "stroke-width": 2 });
+  else {
     pen.shape("path", {
-      d: `M${x},${y}H${x + 24}`,
-      stroke: colour,
-      "stroke-width": kind === "thin" ? 1.25 : 2,
+      d: `M${x},${y}H${x + 24}`, stroke: colour, "stroke-width": kind === "thin" ? 1.25 : 2,
       "stroke-dasharray": DASHES[kind] ?? "none",
     });
   }

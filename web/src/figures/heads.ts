@@ -59,16 +59,3 @@ export function quantile(sorted: readonly number[], share: number): number {
   const next = sorted[low + 1] ?? sorted[low]!;
   return sorted[low]! + (at - low) * (next - sorted[low]!);
 }
-
-// Returns ranks from 1; ties get their mean.
-export function ranks(values: readonly number[]): number[] {
-  const order = values.map((_, k) => k).sort((a, b) => values[a]! - values[b]!);
-  const out = new Array<number>(values.length).fill(0);
-  for (let start = 0; start < order.length; ) {
-    let end = start;
-    while (end < order.length && values[order[end]!] === values[order[start]!]) end += 1;
-    for (let k = start; k < end; k += 1) out[order[k]!] = (start + end + 1) / 2;
-    start = end;
-  }
-  return out;
-}

@@ -1,6 +1,6 @@
 // Places the names of points next to them, without overlap.
 import * as Plot from "@observablehq/plot";
-import { textWidth } from "./frame";
+import { svgElement, textWidth } from "./frame";
 import type { Theme } from "./theme";
 
 const SIZE = 12;
@@ -48,11 +48,7 @@ const overlap = (a: Box, b: Box): boolean =>
 // its point has a line to it.
 export const names = (points: readonly Named[], theme: Theme): Plot.RenderFunction =>
   (_index, scales, _channels, { width, height, marginLeft, marginRight, marginTop, marginBottom }, { document }) => {
-    const make = (tag: string, attributes: Record<string, string | number>) => {
-      const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-      for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
-      return made as SVGElement;
-    };
+    const make = (tag: string, attributes: Record<string, string | number>) => svgElement(document, tag, attributes);
     const group = make("g", { "aria-label": "text", "font-size": SIZE, fill: theme.text });
     const pixels = points.map(({ label, x, y }) => ({ label, x: scales.x!(x) as number, y: scales.y!(y) as number }));
     const room = {

@@ -28,20 +28,12 @@ export function cellLabel(results: Results, metric: Metric | undefined, cell: Ce
 }
 
 // Options that replace the words and set the colours.
-export interface MapOptions {
-  id?: string;
-  title?: string;
-  caption?: string;
+export interface MapOptions extends Partial<Pick<Figure, "id" | "title" | "caption">> {
   log?: boolean;
   scaled?: readonly number[]; // values that set the scale, if several maps share one
 }
 
-export function mapFigure(
-  results: Results,
-  name: MetricName,
-  cell: Cell,
-  own: MapOptions = {},
-): Figure {
+export function mapFigure(results: Results, name: MetricName, cell: Cell, own: MapOptions = {}): Figure {
   const metric = results.metric(name);
   const byHead = metric?.dims.includes("head") ?? false;
   const layers = results.coord("layer").map(String);

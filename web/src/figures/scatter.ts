@@ -4,7 +4,7 @@ import * as Plot from "@observablehq/plot";
 import type { Results } from "../data/results";
 import { domainOf, type Axis } from "./axes";
 import type { Figure } from "./figure";
-import { csvValue, formatNumber, formatWithError } from "./format";
+import { formatNumber, formatWithError } from "./format";
 import { frame, type KeyEntry } from "./frame";
 import { quantile } from "./heads";
 import { names } from "./labels";
@@ -14,8 +14,8 @@ export interface ScatterPoint {
   label: string;
   x: number;
   y: number;
-  xError?: number; // one standard error
-  yError?: number;
+  yError?: number; // one standard error
+  interval?: { low: number; high: number }; // of y, in place of the error
   series?: number;
   hollow?: boolean; // true if the place is not the value: "none found"
   text?: string; // description that replaces the coordinates
@@ -23,86 +23,96 @@ export interface ScatterPoint {
 
 export interface ScatterAxis extends Omit<Axis, "domain"> {
   include?: number[];
+  domain?: [number, number];
 }
 
 export interface ScatterOptions extends Omit<Figure, "draw" | "rows"> {
-  rows?: Figure["rows"]; // absent: label, x, y and, if there is a fourth column, the error of y
+  rows: Figure["rows"];
   x: ScatterAxis;
   y: ScatterAxis;
   points: ScatterPoint[];
+  cloud?: { x: number; y: number }[]; // faint
   named?: boolean; // true to label every point
-  marks?: (theme: Theme, x: Axis, y: Axis) => Plot.Markish[];
+  joined?: boolean; // true to join the points of a series, the first one's in front
+  lines?: readonly number[]; // across, at these values of y
+  law?: (x: readonly number[]) => readonly number[]; // a curve across
   key?: (theme: Theme) => KeyEntry[];
   height?: number;
 }
 
+// The ends of the interval of y, or two standard errors on either side.
+const endsOf = ({ y, yError = NaN, interval }: ScatterPoint): { low: number; high: number } =>
+  interval ?? { low: y - 2 * yError, high: y + 2 * yError };
+
 export function scatterFigure(given: ScatterOptions): Figure | undefined {
-  const { points, named = false, marks, key, height = 300, ...words } = given;
-  const { id, title, caption, columns } = words;
-  const rows = words.rows ?? points.map(({ label, x: a, y: b, yError = NaN }) =>
-    [label, ...[a, b, yError].map(csvValue)].slice(0, columns.length));
+  const { points, cloud = [], named = false, joined = false, lines = [], law, key, height = 300, x: alongX, y: alongY, ...words } = given;
   const usable = (value: number, log = false) => Number.isFinite(value) && !(log && value <= 0);
   const shown = points.filter(
-    ({ x, y }) => usable(x, words.x.log ?? false) && usable(y, words.y.log ?? false),
+    ({ x, y }) => usable(x, alongX.log ?? false) && usable(y, alongY.log ?? false),
   );
-  const axis = (
-    { include = [], ...own }: ScatterAxis,
-    value: (point: ScatterPoint) => number,
-    error: (point: ScatterPoint) => number,
-  ): Axis | undefined => {
-    const domain = domainOf(
-      shown.flatMap((point) => [
-        value(point), value(point) - 2 * error(point), value(point) + 2 * error(point),
-      ]),
-      { log: own.log ?? false, symlog: own.symlog, include, room: 0.06 },
-    );
+  const axis = ({ include = [], ...own }: ScatterAxis, values: readonly number[]): Axis | undefined => {
+    const domain = own.domain ?? domainOf(values, { log: own.log ?? false, symlog: own.symlog, include, room: 0.06 });
     return domain && { ...own, domain };
   };
-  const x = axis(words.x, (point) => point.x, (point) => point.xError ?? NaN);
-  const y = axis(words.y, (point) => point.y, (point) => point.yError ?? NaN);
+  const x = axis(alongX, shown.map((point) => point.x));
+  const y = axis(alongY, [
+    ...shown.flatMap((point) => [point.y, endsOf(point).low, endsOf(point).high]), ...cloud.map((point) => point.y),
+  ]);
   if (!x || !y) return undefined;
-  const bars = shown.map((point) => ({
-    ...point,
-    x1: clamp(point.x - 2 * (point.xError ?? NaN), x),
-    x2: point.x + 2 * (point.xError ?? NaN),
-    y1: clamp(point.y - 2 * (point.yError ?? NaN), y),
-    y2: point.y + 2 * (point.yError ?? NaN),
-  }));
+  const bars = shown
+    .map((point) => ({ ...point, ...endsOf(point) }))
+    .map((point) => ({ ...point, low: y.log && point.low < y.domain[0] ? y.domain[0] : point.low }))
+    .filter(({ high }) => Number.isFinite(high));
+  const isFront = ({ series = 0 }: ScatterPoint) => joined && series === 0;
+  const format = x.format ?? formatNumber;
+  const described = (point: ScatterPoint): string => {
+    const { low, high } = point.interval ?? { low: NaN, high: NaN };
+    const value = point.interval ? formatNumber(point.y) + pairText(low, high) : formatWithError(point.y, point.yError ?? NaN);
+    return `${point.label}: ${point.text ?? `${format(point.x)}, ${value}`}`;
+  };
   return {
-    id,
-    title,
-    caption,
-    columns,
-    rows,
+    ...words,
     draw: (options) => {
       const theme = themeOf(options.dark);
       const colour = ({ series = 0 }: ScatterPoint) => theme.series[series % theme.series.length]!;
+      const marksOf = (some: (point: ScatterPoint) => boolean, front: boolean) => [
+        Plot.ruleX(bars.filter(some), {
+          x: "x", y1: "low", y2: "high", stroke: colour, strokeOpacity: front ? 1 : 0.55, clip: true,
+          ...(front ? { strokeWidth: 2.5 } : {}),
+        }),
+        ...(joined
+          ? [
+              Plot.line(shown.filter(some).sort((a, b) => a.x - b.x), {
+                x: "x", y: "y", z: "series", stroke: colour, strokeWidth: front ? 3 : 1.25,
+              }),
+            ]
+          : []),
+        Plot.dot(shown.filter(some), {
+          x: "x",
+          y: "y",
+          r: front ? 5.5 : joined ? 3.5 : shown.length > 200 ? 2.5 : 4,
+          stroke: colour,
+          strokeWidth: 1.5,
+          fill: (point: ScatterPoint) => (point.hollow ? theme.background : colour(point)),
+          fillOpacity: joined ? 1 : 0.75,
+          title: described,
+        }),
+      ];
       return frame(options, {
-        title,
+        title: words.title,
         height,
         x,
         y,
         key: key?.(theme) ?? [],
         options: { color: { type: "identity" } },
         marks: [
-          ...(marks?.(theme, x, y) ?? []),
-          Plot.ruleX(bars.filter(({ y2 }) => Number.isFinite(y2)), {
-            x: "x", y1: "y1", y2: "y2", stroke: colour, strokeOpacity: 0.55, clip: true,
+          Plot.ruleY(lines.filter((line) => line >= y.domain[0] && line <= y.domain[1]), {
+            stroke: theme.muted, strokeDasharray: "2 3",
           }),
-          Plot.ruleY(bars.filter(({ x2 }) => Number.isFinite(x2)), {
-            y: "y", x1: "x1", x2: "x2", stroke: colour, strokeOpacity: 0.55, clip: true,
-          }),
-          Plot.dot(shown, {
-            x: "x",
-            y: "y",
-            r: shown.length > 200 ? 2.5 : 4,
-            stroke: colour,
-            strokeWidth: 1.5,
-            fill: (point: ScatterPoint) => (point.hollow ? theme.background : colour(point)),
-            fillOpacity: 0.75,
-            title: ({ label: name, x: a, y: b, xError = NaN, yError = NaN, text }: ScatterPoint) =>
-              `${name}: ${text ?? `${formatWithError(a, xError)}, ${formatWithError(b, yError)}`}`,
-          }),
+          ...(law ? [Plot.line(across(x, law), { stroke: theme.muted, strokeWidth: 2, strokeDasharray: "6 4", clip: true })] : []),
+          Plot.dot(cloud, { x: "x", y: "y", r: 2, fill: theme.muted, fillOpacity: 0.45 }),
+          ...marksOf((point) => !isFront(point), false),
+          ...(joined ? marksOf(isFront, true) : []),
           ...(named ? [names(shown, theme)] : []),
         ],
       });
@@ -110,8 +120,13 @@ export function scatterFigure(given: ScatterOptions): Figure | undefined {
   };
 }
 
-const clamp = (value: number, { log = false, domain }: Axis): number =>
-  log && value < domain[0] ? domain[0] : value;
+function across({ log, domain: [low, high] }: Axis, law: (x: readonly number[]) => readonly number[]): [number, number][] {
+  const places = Array.from({ length: 81 }, (_, k) =>
+    log ? low * (high / low) ** (k / 80) : low + ((high - low) * k) / 80,
+  );
+  const values = law(places);
+  return places.map((place, k) => [place, values[k]!]);
+}
 
 export const isWide = (values: readonly number[], ratio = 30): boolean => {
   const { low, high } = values.reduce(

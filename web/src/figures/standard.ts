@@ -18,16 +18,11 @@ function usualCell(results: Results): Cell {
 }
 
 export function standardFigures(results: Results): Figure[] {
-  const maps = [...CATALOGUE.values()].filter(({ mapped, name }) => {
-    if (!mapped) return false;
-    const dims = results.info(name)?.dims ?? [];
-    const any = results.coord("layer").length * results.coord("head").length > 0;
-    return any && dims.includes("layer") && dims.includes("head");
-  }).map(({ name }) => {
+  const maps = [...CATALOGUE.values()].flatMap(({ mapped, name }) => {
+    const isOfHeads = results.info(name)?.dims.includes("head") && overHeads(results, name).length > 0;
     const intervention = results.changed(name) ? 1 : 0;
-    return mapFigure(results, name, {
-      ...usualCell(results), normalizer: intervention, pattern: intervention,
-    });
+    const cell = { ...usualCell(results), normalizer: intervention, pattern: intervention };
+    return mapped && isOfHeads ? [mapFigure(results, name, cell)] : [];
   });
   return [
     ...maps,
@@ -39,10 +34,7 @@ export function standardFigures(results: Results): Figure[] {
     ...trainingFigures(results),
     ...extremes(results).flatMap(({ layer, head }) => {
       const suffix = `-layer-${results.coord("layer")[layer]}-head-${results.coord("head")[head]}`;
-      return headFigures(results, { layer, head }).map((figure) => ({
-        ...figure,
-        id: figure.id + suffix,
-      }));
+      return headFigures(results, { layer, head }).map((figure) => ({ ...figure, id: figure.id + suffix }));
     }),
   ];
 }
@@ -51,10 +43,9 @@ export function standardFigures(results: Results): Figure[] {
 // and the smallest horizon.
 function extremes(results: Results): { layer: number; head: number }[] {
   for (const name of ["entropy_normalized", "horizon"] as const) {
-    const heads = overHeads(results, name, usualCell(results))
-      .filter(({ value }) => Number.isFinite(value))
-      .sort((a, b) => b.value - a.value);
-    const [most, least] = [heads[0], heads[heads.length - 1]];
+    const defined = overHeads(results, name, usualCell(results)).filter(({ value }) => Number.isFinite(value));
+    const heads = defined.sort((a, b) => b.value - a.value);
+    const [most, least] = [heads[0], heads.at(-1)];
     if (most && least) return heads.length > 1 ? [most, least] : [most];
   }
   return [];

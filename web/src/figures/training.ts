@@ -1,9 +1,10 @@
 // Draws heads over steps: of a monitor's records while a model trains, or of a series of checkpoints.
 import type { MetricName } from "../catalogue/catalogue";
-import type { Cell, Results } from "../data/results";
-import { colourOf, curvesFigure, metricCurve, type MetricStyle } from "./curves";
+import type { Results } from "../data/results";
+import { curvesFigure, metricCurve, type MetricStyle } from "./curves";
 import type { Figure } from "./figure";
 import { capital, headLabel, metricLabel } from "./format";
+import { overHeads } from "./heads";
 import { isLogarithmic, withScale } from "./scatter";
 
 const STEP = "step";
@@ -45,56 +46,45 @@ export const trainingOfHead = (results: Results, chosen: { layer: number; head: 
 
 // Six colours are available; with more layers neighbouring layers share one.
 const COLOURS = 6;
-const bandOf = (layer: number, layers: number): number =>
-  layers <= COLOURS ? layer : Math.floor((layer * COLOURS) / layers);
 
-function bands(layers: readonly (number | string)[]): string[] {
-  const count = Math.min(layers.length, COLOURS);
-  return Array.from({ length: count }, (_, band) => {
-    const own = layers.filter((__, layer) => bandOf(layer, layers.length) === band);
-    return own.length === 1 ? `layer ${own[0]}` : `layers ${own[0]} to ${own[own.length - 1]}`;
+// The band of each layer, and its name.
+function bandsOf(layers: readonly (number | string)[]): { band: number; label: string }[] {
+  const bandOf = (layer: number) => (layers.length <= COLOURS ? layer : Math.floor((layer * COLOURS) / layers.length));
+  return layers.map((_, layer) => {
+    const own = layers.filter((__, other) => bandOf(other) === bandOf(layer));
+    const label = own.length === 1 ? `layer ${own[0]}` : `layers ${own[0]} to ${own.at(-1)}`;
+    return { band: bandOf(layer), label };
   });
 }
 
 function figureOf(
-  results: Results,
-  name: MetricName,
-  chosen?: { layer: number; head: number },
+  results: Results, name: MetricName, chosen?: { layer: number; head: number },
 ): Figure | undefined {
-  const layers = results.coord("layer");
-  const curveOf = (cell: Cell, style: Omit<MetricStyle, "name">) =>
-    metricCurve(results, STEP, cell, { name, ...style }).map((curve) => ({
-      ...curve,
-      name: `${name}_layer_${layers[cell["layer"]!]}_head_${results.coord("head")[cell["head"]!]}`,
-    }));
-  const others = layers.flatMap((_, layer) =>
-    results.coord("head").flatMap((__, head) =>
-      chosen?.layer === layer && chosen.head === head
-        ? []
-        : curveOf({ layer, head }, {
-            label: "", colour: chosen ? "muted" : bandOf(layer, layers.length), style: "thin", faint: true, dots: false,
-          }),
-    ),
-  );
-  const own = chosen
-    ? curveOf(chosen, { label: headLabel(results, chosen.layer, chosen.head), colour: 0, style: "line" })
-    : [];
-  const curves = [...others, ...own];
+  const bands = bandsOf(results.coord("layer"));
+  const named = new Set<string>(); // each colour is in the key once
+  const curves = overHeads(results, name).flatMap(({ layer, head }) => {
+    const isChosen = chosen?.layer === layer && chosen.head === head;
+    const label = isChosen ? headLabel(results, layer, head) : chosen ? "other heads" : bands[layer]!.label;
+    const look: Omit<MetricStyle, "name" | "label"> = isChosen
+      ? { colour: 0, style: "line" }
+      : { colour: chosen ? "muted" : bands[layer]!.band, style: "thin", faint: true, dots: false };
+    return metricCurve(results, STEP, { layer, head }, { name, label: named.has(label) ? "" : label, ...look }).map(
+      (curve) => {
+        named.add(label);
+        const column = `${name}_layer_${results.coord("layer")[layer]}_head_${results.coord("head")[head]}`;
+        return { ...curve, name: column, front: isChosen };
+      },
+    );
+  });
+  curves.sort((a, b) => Number(a.front) - Number(b.front));
   const log = isLogarithmic(results, name, curves.flatMap(({ values }) => values));
   const { varies, caption } = wordsOf(results);
-  const who = chosen ? `: ${headLabel(results, chosen.layer, chosen.head)}` : "";
   return curvesFigure({
     id: `training-${name.replace(/_/g, "-")}`,
-    title: `${capital(results.title(name))} ${varies}${who}`,
+    title: `${capital(results.title(name))} ${varies}${chosen ? `: ${headLabel(results, chosen.layer, chosen.head)}` : ""}`,
     caption: chosen ? `${caption} Thin lines are the other heads.` : caption,
     x: { column: STEP, label: STEP, values: results.numbers(STEP) },
     y: { label: withScale(metricLabel(results, name), log), log },
     curves,
-    key: (theme) =>
-      chosen
-        ? [{ label: "other heads", colour: colourOf(theme, "muted"), kind: "thin" as const }]
-        : bands(layers).map((label, band) => ({
-            label, colour: colourOf(theme, band), kind: "thin" as const,
-          })),
   });
 }

@@ -1,5 +1,4 @@
 // Draws a predictor of each head on one text against the change of the loss on the others.
-import * as Plot from "@observablehq/plot";
 import type { Results } from "../data/results";
 import type { Figure } from "./figure";
 import {
@@ -39,9 +38,11 @@ export function predictionFigure(
   const texts = results.coord("text").map(String);
   const flag = isFlag(predictor);
   const measured = measuredPoints(results, pair);
-  const asked = (point: Point) => text === undefined || point.text === text;
+  // Text by text, of those that are asked for.
+  const listed = (heads: readonly Point[][]) =>
+    texts.flatMap((_, k) => (text === undefined || text === k ? heads.map((points) => points[k]!) : []));
   const { kept, left } = correlated(measured, found);
-  const shown = kept.filter(asked);
+  const shown = listed(kept);
   const known = shown.map(({ value }) => value).filter(Number.isFinite);
   const none = known.length < shown.length;
   const x = flag ? flagAxis(predictor) : valueAxis(results, predictor, known, none);
@@ -63,49 +64,31 @@ export function predictionFigure(
     };
   });
   const correlation = correlationText(found, text);
-  const heads = new Set(shown.map(({ layer, head }) => `${layer} ${head}`)).size;
   const where = text === undefined ? "" : ` on ${texts[text]}`;
   const words = predictorTitle(results, predictor);
   return scatterFigure({
     id: `validity-${slug(predictor)}-under-${slug(intervention)}`,
     title: small
       ? `${intervention}: ${correlation}${found.predicts ? ", predicts" : ""}`
-      : `Loss change under ${intervention} against ${words}${where}: ${correlation}, ${heads} heads`,
+      : `Loss change under ${intervention} against ${words}${where}: ${correlation}, ${kept.length} heads`,
     caption: small
       ? ""
-      : captionOf(results, found, {
-          none, left, flag, text, errors: shown.some(({ error }) => Number.isFinite(error)),
-        }),
-    columns: [
-      "layer", "head", "text_of_predictor", "predictor_value", "loss_change", "loss_change_stderr",
-    ],
-    rows: measured.filter(asked).map((point) => [
-      results.coord("layer")[point.layer]!,
-      results.coord("head")[point.head]!,
-      texts[point.text]!,
-      csvValue(point.value),
-      csvValue(point.loss),
-      csvValue(point.error),
+      : captionOf(results, found, { none, left, flag, text, errors: shown.some(({ error }) => Number.isFinite(error)) }),
+    columns: ["layer", "head", "text_of_predictor", "predictor_value", "loss_change", "loss_change_stderr"],
+    rows: listed(measured).map((point) => [
+      results.coord("layer")[point.layer]!, results.coord("head")[point.head]!, texts[point.text]!,
+      ...[point.value, point.loss, point.error].map(csvValue),
     ]),
     x,
     y: bentAxis(`loss change on ${othersOf(texts)}`, "nats", shown.map(({ loss }) => loss)),
     points,
     height: small ? 190 : 260,
-    marks: (theme, _, { domain: [low, high] }) =>
-      low < 0 && high > 0
-        ? [Plot.ruleY([0], { stroke: theme.muted, strokeDasharray: "2 3" })]
-        : [],
+    lines: [0],
     key: (theme) => [
-      ...(coloured && !small && texts.length > 1
-        ? texts.map((name, k) => ({
-            label: `${flag ? "flag" : "metric"} on ${shortened(name)}`,
-            colour: theme.series[k]!,
-            kind: "dot" as const,
-          }))
-        : []),
-      ...(none
-        ? [{ label: "none found, ranks last", colour: theme.muted, kind: "ring" as const }]
-        : []),
+      ...(coloured && !small && texts.length > 1 ? texts : []).map((name, k) => ({
+        label: `${flag ? "flag" : "metric"} on ${shortened(name)}`, colour: theme.series[k]!, kind: "dot" as const,
+      })),
+      ...(none ? [{ label: "none found, ranks last", colour: theme.muted, kind: "ring" as const }] : []),
     ],
   });
 }
@@ -118,50 +101,34 @@ export function validityFigures(results: Results): Figure[] {
   });
 }
 
-// Returns points by text, then head: the predictor on the text and the mean change of the loss on
-// the others; with a single text its own change.
-function measuredPoints(results: Results, { predictor, intervention }: Pair): Point[] {
+// Returns, for each head and text, the predictor on the text and the mean change of the loss on the
+// others; with a single text its own change.
+function measuredPoints(results: Results, { predictor, intervention }: Pair): Point[][] {
   const texts = results.coord("text").map((_, text) => text);
-  return texts.flatMap((text) =>
-    headsOf(results).map(({ layer, head }): Point => {
-      const others = texts.filter((other) => other !== text || texts.length === 1);
-      const sum = (of: (cell: Record<string, number>) => number) =>
-        others.reduce((all, other) => all + of({ layer, head, intervention, text: other }), 0);
+  return headsOf(results).map(({ layer, head }) =>
+    texts.map((text): Point => {
+      const changes = texts
+        .filter((other) => other !== text || texts.length === 1)
+        .map((other) => results.estimate("validated_loss_change", { layer, head, intervention, text: other }));
+      const sum = (values: number[]) => values.reduce((all, value) => all + value, 0);
       return {
-        layer,
-        head,
-        text,
+        layer, head, text,
         value: results.value("predictor_value", { layer, head, predictor, text }),
-        loss: sum((cell) => results.value("validated_loss_change", cell)) / others.length,
-        error:
-          Math.sqrt(sum((cell) => results.stderr("validated_loss_change", cell) ** 2)) /
-          others.length,
+        loss: sum(changes.map(({ value }) => value)) / changes.length,
+        error: Math.sqrt(sum(changes.map(({ stderr }) => stderr ** 2))) / changes.length,
       };
     }),
   );
 }
 
-// Returns the points that the correlation uses: heads whose values are all defined. The file stores
+// Returns the heads that the correlation uses: those whose values are all defined. The file stores
 // "none found", which ranks last, as undefined. If the correlation uses as many heads as have
 // losses, every undefined value means "none found".
-function correlated(
-  all: readonly Point[],
-  { heads }: Prediction,
-): { kept: Point[]; left: number } {
-  const byHead = new Map<string, Point[]>();
-  const lost = new Set<string>();
-  for (const point of all) {
-    const name = `${point.layer} ${point.head}`;
-    if (!Number.isFinite(point.loss)) lost.add(name);
-    byHead.set(name, [...(byHead.get(name) ?? []), point]);
-  }
-  for (const name of lost) byHead.delete(name);
-  const ranksLast = byHead.size === heads;
-  const whole = [...byHead.values()].filter(
-    (points) => ranksLast || points.every(({ value }) => Number.isFinite(value)),
-  );
-  const kept = new Set(whole.flat());
-  return { kept: all.filter((point) => kept.has(point)), left: byHead.size - whole.length };
+function correlated(all: readonly Point[][], { heads }: Prediction): { kept: Point[][]; left: number } {
+  const judged = all.filter((points) => points.every(({ loss }) => Number.isFinite(loss)));
+  const ranksLast = judged.length === heads;
+  const kept = judged.filter((points) => ranksLast || points.every(({ value }) => Number.isFinite(value)));
+  return { kept, left: judged.length - kept.length };
 }
 
 const othersOf = (texts: readonly string[]): string =>
@@ -176,45 +143,29 @@ function correlationText({ rho, low, high, byText }: Prediction, text: number | 
   return `rank correlation ${signed(value)}${interval}`;
 }
 
-interface CaptionParts {
-  none: boolean;
-  left: number;
-  flag: boolean;
-  errors: boolean;
-  text: number | undefined;
-}
-
 function captionOf(
   results: Results,
   { rho, p, byText, predicts }: Prediction,
-  { none, left, flag, errors, text }: CaptionParts,
+  { none, left, flag, errors, text }: { none: boolean; left: number; flag: boolean; errors: boolean; text: number | undefined },
 ): string {
   const texts = results.coord("text").map(String);
   const what = flag ? "flag" : "metric";
   const all = text === undefined && texts.length > 1;
-  const verdict = `the ${what} ${predicts ? "predicts" : "is not shown to predict"} the loss.`;
   const byTexts = texts.map((name, k) => `${signed(byText[k]!)} with the ${what} on ${shortened(name)}`);
-  const sentences: (string | false)[] = [
-    `One point for each head${all ? " and text" : ""}: ` +
-      `the ${what} on ${all ? "that text" : (texts[text ?? 0] ?? "the text")}, ` +
-      `and the head's ${texts.length > 2 ? "mean " : ""}loss change on ${othersOf(texts)}` +
-      `${errors ? ", with a bar of ± 2 standard errors" : ""}.`,
-    !Number.isFinite(rho)
-      ? "There is no rank correlation: fewer than 8 heads have all values, or all values of a text " +
-        "are the same."
-      : texts.length < 2
-        ? `Spearman's rank correlation over the heads is ${signed(rho)}, ` +
-          `its adjusted p ${formatNumber(p, 2)}: ${verdict}`
-        : `Spearman's rank correlation over the heads is ${byTexts.join(", ")}; ` +
-          `the adjusted p of the mean, ${signed(rho)}, is ${formatNumber(p, 2)}: ${verdict}`,
+  const mean = texts.length < 2 ? signed(rho) : `${byTexts.join(", ")}; in the mean ${signed(rho)}`;
+  return [
+    `One point for each head${all ? " and text" : ""}: the ${what} on ` +
+      `${all ? "that text" : (texts[text ?? 0] ?? "the text")}, and the head's ${texts.length > 2 ? "mean " : ""}loss ` +
+      `change on ${othersOf(texts)}${errors ? ", with a bar of ± 2 standard errors" : ""}.`,
+    Number.isFinite(rho)
+      ? `Spearman's rank correlation over the heads is ${mean}, its adjusted p ${formatNumber(p, 2)}: ` +
+        `the ${what} ${predicts ? "predicts" : "is not shown to predict"} the loss.`
+      : "There is no rank correlation: fewer than 8 heads have all values, or all values of a text are the same.",
     flag && "Points of a strip are set apart sideways.",
     none && "A ring stands beyond the largest value: none was found, which ranks last.",
-    left > 0 &&
-      `${left} ${left === 1 ? "head has" : "heads have"} an undefined value on some text and no point.`,
-    texts.length === 1 &&
-      "The metric and the loss are of the same text, so nothing is shown of another.",
-  ];
-  return sentences.filter((sentence) => sentence !== false).join(" ");
+    left > 0 && `${left} ${left === 1 ? "head has" : "heads have"} an undefined value on some text and no point.`,
+    texts.length === 1 && "The metric and the loss are of the same text, so nothing is shown of another.",
+  ].filter(Boolean).join(" ");
 }
 
 const raised = (value: number): string => (value === 0 ? "not raised" : "raised");

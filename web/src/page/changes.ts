@@ -2,7 +2,7 @@
 import { errorsOf, type Change, type Results } from "../data/results";
 import { headOf, interventionOf } from "../figures/changes";
 import { dimWords } from "./cells";
-import { element, refill } from "./element";
+import { div, element, note, refill } from "./element";
 import type { Opened, Page, View } from "./page";
 import { filterBox, filtered, parseFilter } from "./filter";
 import { numberColumn, orderIn, table, textColumn, type Column } from "./table";
@@ -49,7 +49,7 @@ export function hasWord({ metric, title, head, intervention, at }: ChangeRow, wo
 
 async function open(page: Page): Promise<Opened> {
   const all = changeRows(page.results);
-  const box = element("div");
+  const box = div("");
   const filter = filterBox(page, {
     label: "Filter",
     placeholder: "entropy 3.* change < 0",
@@ -64,16 +64,8 @@ async function open(page: Page): Promise<Opened> {
     const more = rows.length > ROWS_SHOWN ? `; the first ${ROWS_SHOWN} are shown` : "";
     filter.say(`${count(rows.length, "change")} of ${count(all.length, "change")}${more}`, problem);
   };
-  const node = element(
-    "div",
-    {},
-    element("h1", {}, "What changed"),
-    element("p", {}, compared(page.results)),
-    element("p", { class: "note" }, counted(page.results)),
-    filter.node,
-    box,
-  );
-  return { node, update };
+  const words = [element("p", {}, compared(page.results)), note(counted(page.results))];
+  return { node: div("", element("h1", {}, "What changed"), ...words, filter.node, box), update };
 }
 
 function compared({ command, header: { settings } }: Results): string {

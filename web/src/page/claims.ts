@@ -4,7 +4,7 @@ import type { Figure } from "../figures/figure";
 import { formatNumber } from "../figures/format";
 import { limitsFigures, tokensFigures } from "../figures/papers";
 import { formatAddress } from "./address";
-import { element } from "./element";
+import { div, element, list, terms } from "./element";
 import type { Opened, Page, View } from "./page";
 import { picture } from "./picture";
 import { table, textColumn, type Column } from "./table";
@@ -25,51 +25,40 @@ export const claims: View = {
 
 async function open(page: Page): Promise<Opened> {
   const { results } = page;
-  const list = results.header.claims ?? [];
-  const figures = await results.gather(() => [
-    ...limitsFigures(results),
-    ...tokensFigures(results),
-  ]);
+  const listed = results.header.claims ?? [];
+  const figures = await results.gather(() => [...limitsFigures(results), ...tokensFigures(results)]);
   // Prefers a figure that no other claim shows.
   const used = new Set<Figure>();
-  const drawn = list.map((claim) => {
+  const drawn = listed.map((claim) => {
     const found = figuresOf(claim, figures);
     const figure = found.find((other) => !used.has(other)) ?? found[0];
     if (figure) used.add(figure);
     return figure;
   });
   return {
-    node: element(
-      "div",
-      {},
+    node: div(
+      "",
       element("h1", {}, "The paper's claims, and what was measured"),
       element("p", { class: "facts" }, about(results)),
       element(
-        "p",
-        { class: "facts" },
-        `Of ${list.length} claims ${tally(list)}. Each verdict is computed by the test that ` +
+        "p", { class: "facts" },
+        `Of ${listed.length} claims ${tally(listed)}. Each verdict is computed by the test that ` +
           `stands with it; of a theorem it checks the code.`,
       ),
-      element("ul", { class: "facts" }, ...basis(list).map((line) => element("li", {}, line))),
-      overview(list),
-      element(
-        "ol",
-        { class: "claims" },
-        ...list.map((claim, k) => claimCard(page, claim, drawn[k])),
-      ),
+      list("facts", basis(listed)),
+      overview(listed),
+      element("ol", { class: "claims" }, ...listed.map((claim, k) => claimCard(page, claim, drawn[k]))),
     ),
     update: () => {
       if (page.address.item === "") return;
-      requestAnimationFrame(() =>
-        document.getElementById(claimId(page.address.item))?.scrollIntoView(),
-      );
+      requestAnimationFrame(() => document.getElementById(claimId(page.address.item))?.scrollIntoView());
     },
   };
 }
 
 // What the verdicts rest on, a line each.
-export function basis(list: readonly Claim[]): string[] {
-  const tested = list.filter(({ verdict: found }) => found !== "not tested");
+export function basis(claims: readonly Claim[]): string[] {
+  const tested = claims.filter(({ verdict: found }) => found !== "not tested");
   const theorems = tested.filter(({ theorem }) => theorem);
   const read = tested.length - theorems.length;
   const ours = theorems.filter((claim) => claim.ours).length;
@@ -88,19 +77,15 @@ export function basis(list: readonly Claim[]): string[] {
 
 const claimId = (name: string) => `claim-${name}`;
 
-function overview(list: readonly Claim[]): HTMLElement {
+function overview(all: readonly Claim[]): HTMLElement {
   const link = ({ name, statement }: Claim) =>
-    element(
-      "a",
-      { class: "plain", href: formatAddress({ view: "claims", item: name, query: {} }) },
-      statement,
-    );
+    element("a", { class: "plain", href: formatAddress({ view: "claims", item: name, query: {} }) }, statement);
   const columns: Column<Claim>[] = [
     textColumn("claim", "Claim", ({ statement }) => statement, link),
     textColumn("verdict", "Verdict", ({ verdict: found }) => found, verdict),
     textColumn("figure", "In the paper", inPaper),
   ];
-  return element("div", { class: "verdicts" }, table({ caption: "Verdicts", columns, rows: list }));
+  return div("verdicts", table({ caption: "Verdicts", columns, rows: all }));
 }
 
 const inPaper = ({ paper, figure }: Claim) => `Paper ${paper}, ${figure}`;
@@ -119,19 +104,17 @@ function about({ header: { model, text } }: Results): string {
   return names.length === 0 ? model.name : `${model.name} on ${names.join(", ")}`;
 }
 
-export function tally(list: readonly Claim[]): string {
-  const parts: string[] = [];
-  for (const [verdict, one, many] of [
-    ["holds", "holds", "hold"],
-    ["does not hold", "does not hold", "do not hold"],
-    ["cannot tell", "is undecided", "are undecided"],
-    ["not tested", "was not tested", "were not tested"],
-  ] as const) {
-    const n = list.filter((claim) => claim.verdict === verdict).length;
-    if (n > 0) parts.push(`${n} ${n === 1 ? one : many}`);
-  }
-  return parts.join(", ");
-}
+const TALLIED = [
+  ["holds", "holds", "hold"],
+  ["does not hold", "does not hold", "do not hold"],
+  ["cannot tell", "is undecided", "are undecided"],
+  ["not tested", "was not tested", "were not tested"],
+] as const;
+
+export const tally = (all: readonly Claim[]): string =>
+  TALLIED.map(([found, one, many]) => ({ n: all.filter((claim) => claim.verdict === found).length, one, many }))
+    .flatMap(({ n, one, many }) => (n > 0 ? [`${n} ${n === 1 ? one : many}`] : []))
+    .join(", ");
 
 // Returns the figures of a claim. "Fig. 2a, 2b" of paper A is paper-2a, "Corollary 2" is
 // paper-corollary-2; in paper B an experiment and its drawings.
@@ -154,25 +137,17 @@ export function figuresOf({ paper, figure }: Claim, figures: readonly Figure[]):
 }
 
 function claimCard(page: Page, claim: Claim, figure: Figure | undefined): HTMLElement {
-  const kind = claim.verdict.replaceAll(" ", "-");
-  const line = (term: string, text: string) =>
-    text === "" ? [] : [element("dt", {}, term), element("dd", {}, text)];
+  const { name, measured, turns = [], test, reading } = claim;
   return element(
     "li",
-    { class: `claim claim-${kind}`, id: claimId(claim.name) },
-    element(
-      "div",
-      {},
+    { class: `claim claim-${claim.verdict.replaceAll(" ", "-")}`, id: claimId(name) },
+    div(
+      "",
       element("h2", {}, verdict(claim), ` ${claim.statement}`),
-      element(
-        "dl",
-        {},
-        ...line("Measured", claim.measured),
-        ...line("Turns with", (claim.turns ?? []).join("; ")),
-        ...line("Test", claim.test),
-        ...line("Reading", claim.reading),
-        ...line("In the paper", inPaper(claim)),
-      ),
+      terms("", [
+        ["Measured", measured], ["Turns with", turns.join("; ")], ["Test", test], ["Reading", reading],
+        ["In the paper", inPaper(claim)],
+      ]),
     ),
     figure && picture(page, figure),
   );

@@ -35,6 +35,36 @@ export function refill(parent: Element, ...children: Child[]): void {
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
 }
 
+// What views are made of most.
+export const div = (name: string, ...children: Child[]): HTMLElement =>
+  element("div", name === "" ? {} : { class: name }, ...children);
+
+export const note = (...children: Child[]): HTMLElement => element("p", { class: "note" }, ...children);
+
+export const list = (name: string, items: readonly (Child | Child[])[], start?: number): HTMLElement =>
+  element(
+    start === undefined ? "ul" : "ol", { class: name !== "" && name, start },
+    ...items.map((item) => element("li", {}, ...[item].flat())),
+  );
+
+// A list of terms, each with what is said of it; without those of which nothing is said.
+export const terms = (name: string, pairs: readonly (readonly [string, string])[]): HTMLElement =>
+  element(
+    "dl", name === "" ? {} : { class: name },
+    ...pairs.flatMap(([term, said]) => (said === "" ? [] : [element("dt", {}, term), element("dd", {}, said)])),
+  );
+
+export const button = (name: string, text: string, onclick: () => void, attributes = {}): HTMLElement =>
+  element("button", { type: "button", class: name !== "" && name, onclick, ...attributes }, text);
+
+// A part that opens by its summary.
+export const more = (name: string, summary: Child, ...content: Child[]): HTMLDetailsElement =>
+  element("details", { class: name !== "" && name }, element("summary", {}, summary), ...content);
+
+// A box that scrolls by itself, so that the page never scrolls sideways.
+export const scrollBox = (label: Readonly<Record<string, string>>, ...content: Child[]): HTMLElement =>
+  element("div", { class: "scroll", tabindex: 0, role: "region", ...label }, ...content);
+
 // A part of the page, named by its heading.
 export function section(id: string, title: string, ...content: Child[]): HTMLElement {
   return element("section", { class: id, "aria-labelledby": id }, element("h2", { id }, title), ...content);
@@ -61,20 +91,11 @@ export function choice(
   change: (value: string) => void,
 ): HTMLElement {
   const select = element("select", { id, onchange: () => change(select.value) });
-  const groups = new Map<string, HTMLOptGroupElement>();
-  for (const { value, text, group } of options) {
-    const option = element("option", { value }, text);
-    if (group === undefined) {
-      select.append(option);
-      continue;
-    }
-    let box = groups.get(group);
-    if (!box) {
-      box = element("optgroup", { label: group });
-      groups.set(group, box);
-      select.append(box);
-    }
-    box.append(option);
+  const groups = new Map<string, HTMLElement>([["", select]]);
+  for (const { value, text, group = "" } of options) {
+    const box = groups.get(group) ?? select.appendChild(element("optgroup", { label: group }));
+    groups.set(group, box);
+    box.append(element("option", { value }, text));
   }
   select.value = chosen;
   return element("label", { class: "choice", for: id }, element("span", {}, label), select);

@@ -1,17 +1,11 @@
 // Examples of the keys that a head selects: one query at a time in its text, its keys shaded by
 // their weight.
 import {
-  examplesOf,
-  runsOf,
-  textsByDocument,
-  visible,
-  type Example,
-  type Examples,
-  type ShownToken,
+  examplesOf, runsOf, textsByDocument, visible, type Example, type Examples, type ShownToken,
 } from "../data/examples";
 import type { Results } from "../data/results";
 import type { Head } from "./address";
-import { element, fill } from "./element";
+import { button, div, element, fill, more, note } from "./element";
 import { numberColumn, table, textColumn } from "./table";
 import { count, grouped, shown } from "./words";
 
@@ -61,18 +55,10 @@ export async function examples(results: Results, head: Head): Promise<HTMLElemen
 class Viewer {
   readonly node: HTMLElement;
   private place = 0;
-  private readonly shownQuery = element("div", { class: "example" });
+  private readonly shownQuery = div("example");
   private readonly number = element("span", { class: "note", "aria-live": "polite" });
-  private readonly previous = element(
-    "button",
-    { type: "button", onclick: () => this.show(this.place - 1) },
-    "← Previous query",
-  );
-  private readonly next = element(
-    "button",
-    { type: "button", onclick: () => this.show(this.place + 1) },
-    "Next query →",
-  );
+  private readonly previous = button("", "← Previous query", () => this.show(this.place - 1));
+  private readonly next = button("", "Next query →", () => this.show(this.place + 1));
   private readonly textsIn: (document: number) => ReadonlyMap<number, string>;
 
   constructor(
@@ -83,13 +69,11 @@ class Viewer {
     this.node = element(
       "div",
       { class: "examples", onkeydown: (event) => this.step(event as KeyboardEvent) },
-      element(
-        "p",
-        { class: "note" },
+      note(
         "Queries that stand out in this text, each with the keys that hold its weight. " +
           "The left and right arrow keys go from query to query.",
       ),
-      element("div", { class: "controls" }, this.previous, this.next, this.number),
+      div("controls", this.previous, this.next, this.number),
       this.shownQuery,
     );
     this.textsIn = textsByDocument(all);
@@ -134,22 +118,18 @@ class Viewer {
       readout.textContent = `Key at position ${grouped(at)}${named(at)}: ${weightOf(k)}`;
     };
     const runs = runsOf(example, texts);
+    const [title, why] = reason(example);
+    const words = runs.flatMap((run) => [
+      run.skipped > 0 && element("span", { class: "gap" }, ` … ${count(run.skipped, "token")} … `),
+      ...run.tokens.map((token) => this.token(token, example, most, say, weightOf)),
+    ]);
     return [
-      element("p", {}, element("b", {}, reason(example)[0]), ". ", reason(example)[1]),
+      element("p", {}, element("b", {}, title), ". ", why),
       element(
-        "p",
-        { class: "facts" },
-        `Query at position ${grouped(example.query)}${named(example.query)}${name} · ` +
-          heldBy(example),
+        "p", { class: "facts" },
+        `Query at position ${grouped(example.query)}${named(example.query)}${name} · ${heldBy(example)}`,
       ),
-      element(
-        "p",
-        { class: "example-text", dir: "auto" },
-        ...runs.flatMap((run) => [
-          run.skipped > 0 && gap(run.skipped),
-          ...run.tokens.map((token) => this.token(token, example, most, say, weightOf)),
-        ]),
-      ),
+      element("p", { class: "example-text", dir: "auto" }, ...words),
       readout,
       legend(most, example.originals !== undefined),
       keyTable(example, texts),
@@ -197,9 +177,6 @@ class Viewer {
 
 const quoted = (text: string): string => `“${visible(text)}”`;
 
-const gap = (tokens: number): HTMLElement =>
-  element("span", { class: "gap" }, ` … ${count(tokens, "token")} … `);
-
 function legend(most: number, changed: boolean): HTMLElement {
   const swatch = (kind: string) => element("span", { class: `swatch ${kind}`, "aria-hidden": "true" });
   return element(
@@ -220,11 +197,8 @@ interface KeyRow {
 }
 
 function keyTable(example: Example, texts: ReadonlyMap<number, string>): HTMLElement {
-  const rows: KeyRow[] = example.keys.map((at, k) => ({
-    at,
-    text: texts.has(at) ? quoted(texts.get(at)!) : "",
-    weight: example.weights[k]!,
-    original: example.originals?.[k] ?? NaN,
+  const rows = example.keys.map((at, k): KeyRow => ({
+    at, text: texts.has(at) ? quoted(texts.get(at)!) : "", weight: example.weights[k]!, original: example.originals?.[k] ?? NaN,
   }));
   const columns = [
     numberColumn<KeyRow>("at", "Position", ({ at }) => at, ({ at }) => grouped(at)),
@@ -232,10 +206,5 @@ function keyTable(example: Example, texts: ReadonlyMap<number, string>): HTMLEle
     numberColumn<KeyRow>("weight", "Weight", ({ weight }) => weight),
     ...(example.originals ? [numberColumn<KeyRow>("original", "Without the change", ({ original }) => original)] : []),
   ];
-  return element(
-    "details",
-    {},
-    element("summary", {}, "The keys as a table"),
-    table({ caption: `Keys of the query at position ${example.query}`, columns, rows }),
-  );
+  return more("", "The keys as a table", table({ caption: `Keys of the query at position ${example.query}`, columns, rows }));
 }

@@ -1,7 +1,7 @@
 // A box that filters a table, with its text in the address: words that a row must have, and
 // conditions on the numbers of its columns.
 import { changed } from "./address";
-import { element } from "./element";
+import { div, element } from "./element";
 import type { Page } from "./page";
 import type { Column } from "./table";
 
@@ -145,17 +145,10 @@ export function filterBox(page: Page, { label, placeholder, help }: FilterWords)
     "aria-describedby": "filter-help",
     oninput: () => page.go(changed(page.address, { filter: input.value || undefined }), true),
   });
-  const choice = element(
-    "div",
-    { class: "choice filter" },
-    element("label", { for: "filter" }, label),
-    input,
-  );
   return {
-    node: element(
-      "div",
-      {},
-      element("div", { class: "controls" }, choice, status),
+    node: div(
+      "",
+      div("controls", div("choice filter", element("label", { for: "filter" }, label), input), status),
       element("p", { class: "note", id: "filter-help" }, `${help} All must hold.`),
     ),
     text: () => {

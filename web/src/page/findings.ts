@@ -1,25 +1,20 @@
 // The findings in sentences: the summary of the results file, with its heads as links.
 import type { Fact, Results, Sentence } from "../data/results";
-import { element, section } from "./element";
+import { element, list, more, note, section } from "./element";
 import { headLink, withCommands } from "./words";
 
 export function findings(results: Results): HTMLElement {
   const summary = results.header.summary ?? [];
-  const found = (...content: HTMLElement[]) => section("findings", "What was found", ...content);
-  if (summary.length === 0) return found(element("p", { class: "note" }, "This results file has no summary."));
-  const list = (some: Sentence[], start = 1) =>
-    element("ol", { start }, ...some.map((said) => element("li", {}, ...saidIn(results, said), explained(said))));
+  const listed = (some: Sentence[], start = 1) =>
+    list("", some.map((said) => [...saidIn(results, said), explained(said)]), start);
   const main = summary.filter(({ aside }) => aside !== true);
   const aside = summary.filter((said) => said.aside === true);
-  const more = () =>
-    element(
-      "details",
-      { class: "aside" },
-      element("summary", {}, "More: critical N and nulls"),
-      element("p", { class: "note" }, ASIDE_WORDS),
-      list(aside, main.length + 1),
-    );
-  return found(list(main), ...(aside.length > 0 ? [more()] : []));
+  return section(
+    "findings", "What was found",
+    summary.length === 0 ? note("This results file has no summary.") : listed(main),
+    aside.length > 0 &&
+      more("aside", "More: critical N and nulls", note(ASIDE_WORDS), listed(aside, main.length + 1)),
+  );
 }
 
 // Explains terms for readers who meet them for the first time.

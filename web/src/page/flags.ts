@@ -1,6 +1,6 @@
 // The flags of a results file: a list of kinds for the model, sentences for a head.
 import type { Flag, Results } from "../data/results";
-import { element, section } from "./element";
+import { button, element, list, note, section } from "./element";
 import { allHeads } from "./cells";
 import { count, grouped, headLink, shown, withCommands } from "./words";
 
@@ -30,11 +30,9 @@ export const flagsTitle = (results: Results): string =>
 export function flagsOfModel(results: Results): HTMLElement {
   const groups = flagGroups(results.header.flags ?? []);
   return section(
-    "flags",
-    flagsTitle(results),
+    "flags", flagsTitle(results),
     ...groups.map((group) => flagGroup(results, group)),
-    groups.length === 0 &&
-      element("p", { class: "note" }, "No head was flagged. A flag whose metrics were not measured is not judged."),
+    groups.length === 0 && note("No head was flagged. A flag whose metrics were not measured is not judged."),
   );
 }
 
@@ -63,28 +61,21 @@ function explained(results: Results, flag: Flag, head?: Flag): (HTMLElement | nu
 function flagGroup(results: Results, { name, flags }: FlagGroup): HTMLElement {
   const first = flags[0]!;
   const same = flags.every((flag) => flag.threshold === first.threshold);
-  const details = element(
+  const where = `At length ${first.length}${same ? "" : "; each head has a threshold of its own"}. Source: ${first.source}`;
+  const summary = element("summary", {}, badge(name), ` ${rate(results, flags.length)}`, same && span("note", `threshold ${shown(first.threshold)}`));
+  return element(
     "details",
     { class: "flag" },
-    element(
-      "summary",
-      {},
-      element("span", { class: "badge" }, flagWords(name)),
-      ` ${rate(results, flags.length)}`,
-      same && element("span", { class: "note" }, `threshold ${shown(first.threshold)}`),
-    ),
+    summary,
     first.advice ? element("p", { class: "advice" }, first.advice) : null,
     ...explained(results, first),
-    element(
-      "p",
-      { class: "note" },
-      `${common(results, flags.length)}${raisedWhere(results, first)}At length ${first.length}${same ? "" : "; each head has a threshold of its own"}. ` +
-        `Source: ${first.source}`,
-    ),
+    note(`${common(results, flags.length)}${raisedWhere(results, first)}${where}`),
     headLinks(flags),
   );
-  return details;
 }
+
+const span = (name: string, text: string): HTMLElement => element("span", { class: name }, text);
+const badge = (name: string): HTMLElement => span("badge", flagWords(name));
 
 const raisedWhere = (results: Results, { name }: Flag): string => {
   const meaning = results.header.flag_words?.[name]?.meaning;
@@ -92,31 +83,13 @@ const raisedWhere = (results: Results, { name }: Flag): string => {
 };
 
 function headLinks(flags: readonly Flag[]): HTMLElement {
-  const item = (flag: Flag) =>
-    element(
-      "li",
-      {},
-      headLink(flag),
-      element("span", { class: "note" }, ` ${shown(flag.value, 3)}`),
-    );
-  const list = element("ul", { class: "heads" }, ...flags.slice(0, HEADS_SHOWN).map(item));
-  const rest = flags.slice(HEADS_SHOWN);
-  if (rest.length > 0) {
-    const more = element(
-      "button",
-      {
-        type: "button",
-        class: "more",
-        onclick: () => {
-          more.parentElement?.remove();
-          list.append(...rest.map(item));
-        },
-      },
-      `${rest.length} more`,
-    );
-    list.append(element("li", {}, more));
-  }
-  return list;
+  const items = flags.map((flag) => [headLink(flag), span("note", ` ${shown(flag.value, 3)}`)]);
+  const made = list("heads", items.slice(0, HEADS_SHOWN));
+  const rest = list("", items.slice(HEADS_SHOWN));
+  const words = `${items.length - HEADS_SHOWN} more`;
+  const all = element("li", {}, button("more", words, () => all.replaceWith(...rest.children)));
+  if (items.length > HEADS_SHOWN) made.append(all);
+  return made;
 }
 
 // A role is a flag that names a behaviour of a head; a head may have several.
@@ -132,44 +105,25 @@ export const flagWords = (name: string): string => name.replaceAll("_", " ");
 
 // Lists the flags of one head, each with the measured value and a recommendation.
 export function flagsOfHead(results: Results, flags: readonly Flag[]): HTMLElement {
-  if (flags.length === 0) return element("p", { class: "note" }, "This head has no flag.");
-  return element(
-    "ul",
-    { class: "flag-list" },
-    ...flags.map((flag) =>
-      element(
-        "li",
-        {},
-        element("span", { class: "badge" }, flagWords(flag.name)),
-        flag.change ? ` ${flag.change}` : null,
-        ` ${shown(flag.value)} at length ${flag.length}, threshold ${shown(flag.threshold)}; ` +
-          `${rate(results, headsWith(results, flag))}. `,
-        flag.partner !== undefined
-          ? element(
-              "span",
-              {},
-              "The other head: ",
-              headLink({ layer: flag.layer, head: flag.partner }),
-              ". ",
-            )
-          : null,
-        flag.advice ? element("span", { class: "advice" }, flag.advice) : null,
-        element("span", { class: "note" }, ` (${flag.source})`),
-        ...explained(results, flag, flag),
-      ),
-    ),
+  if (flags.length === 0) return note("This head has no flag.");
+  return list(
+    "flag-list",
+    flags.map((flag) => [
+      badge(flag.name),
+      flag.change && ` ${flag.change}`,
+      ` ${shown(flag.value)} at length ${flag.length}, threshold ${shown(flag.threshold)}; ` +
+        `${rate(results, headsWith(results, flag))}. `,
+      ...(flag.partner === undefined
+        ? []
+        : ["The other head: ", headLink({ layer: flag.layer, head: flag.partner }), ". "]),
+      flag.advice && span("advice", flag.advice),
+      span("note", ` (${flag.source})`),
+      ...explained(results, flag, flag),
+    ]),
   );
 }
 
-export function badges(flags: readonly Flag[] | undefined): HTMLElement {
-  const names = [...new Set((flags ?? []).map((flag) => flag.name))];
-  return element(
-    "span",
-    { class: "badges" },
-    ...names.map((name) => element("span", { class: "badge" }, flagWords(name))),
-  );
-}
+export const badges = (flags: readonly Flag[] = []): HTMLElement =>
+  element("span", { class: "badges" }, ...[...new Set(flags.map(({ name }) => name))].map(badge));
 
-export function flagTitle(flags: readonly Flag[] | undefined): string {
-  return (flags ?? []).map((flag) => flagWords(flag.name)).join(", ");
-}
+export const flagTitle = (flags: readonly Flag[] = []): string => flags.map(({ name }) => flagWords(name)).join(", ");

@@ -4,43 +4,36 @@ import type { Figure } from "../figures/figure";
 import { hasModelFigures, modelFigures } from "../figures/model";
 import { hasPaperFigures, limitsFigures, tokensFigures } from "../figures/papers";
 import { trainingFigures, trainingHeading, trainingNeeds } from "../figures/training";
-import { element } from "./element";
+import { div, element, note } from "./element";
 import type { Opened, Page, View } from "./page";
 import { picture } from "./picture";
+import { tableBox } from "./tables";
 
-interface Gallery {
-  id: string;
-  title: string;
+interface Gallery extends Omit<View, "open"> {
   heading(results: Results): string;
-  has(results: Results): boolean;
   figures(results: Results): Figure[];
+  tables?: readonly string[];
 }
 
-function gallery({ id, title, heading, has, figures }: Gallery): View {
-  return {
-    id,
-    title,
-    has,
-    open: async (page: Page): Promise<Opened> => {
-      const { results } = page;
-      const drawn = await results.gather(() => figures(results));
-      return {
-        node: element(
-          "div",
-          {},
-          element("h1", {}, heading(results)),
-          drawn.length === 0
-            ? element("p", { class: "note" }, "These results have nothing to draw here.")
-            : element(
-                "div",
-                { class: "pictures" },
-                ...drawn.map((figure) => picture(page, figure, { heading: "h2" })),
-              ),
-        ),
-      };
-    },
-  };
-}
+const gallery = ({ heading, figures, tables = [], ...view }: Gallery): View => ({
+  ...view,
+  open: async (page: Page): Promise<Opened> => {
+    const { results } = page;
+    const drawn = await results.gather(() => figures(results));
+    const below = tableBox(page, tables);
+    return {
+      node: div(
+        "",
+        element("h1", {}, heading(results)),
+        drawn.length === 0
+          ? note("These results have nothing to draw here.")
+          : div("pictures", ...drawn.map((figure) => picture(page, figure, { heading: "h2" }))),
+        below.node,
+      ),
+      update: below.update,
+    };
+  },
+});
 
 export const model = gallery({
   id: "model",
@@ -48,6 +41,7 @@ export const model = gallery({
   heading: () => "The whole model",
   has: hasModelFigures,
   figures: modelFigures,
+  tables: ["convergence", "cache", "scales", "balls", "hardmax"],
 });
 
 // Shows the records of a monitor, or a series of checkpoints.

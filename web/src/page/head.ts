@@ -5,17 +5,9 @@ import type { Figure } from "../figures/figure";
 import { headFigures } from "../figures/head";
 import { changed, formatAddress, headName, parseHead, type Head } from "./address";
 import {
-  allHeads,
-  chosenCell,
-  chosenIndex,
-  comparedDim,
-  comparedQuery,
-  headCell,
-  isByPosition,
-  isPerHead,
-  rowsBehind,
+  allHeads, chosenCell, chosenIndex, comparedDim, comparedQuery, headCell, isByPosition, isPerHead, rowsBehind,
 } from "./cells";
-import { choice, element, fill, section } from "./element";
+import { choice, div, element, fill, more, note, section, type Child, type Option } from "./element";
 import { examples } from "./examples";
 import { flagsOfHead, flagsTitle } from "./flags";
 import { ASIDE_WORDS } from "./findings";
@@ -40,19 +32,12 @@ async function open(page: Page): Promise<Opened> {
   const place = all.findIndex((other) => asked && headName(other) === headName(asked));
   const found = all[place];
   if (!found) {
-    return {
-      node: element(
-        "div",
-        {},
-        element("h1", {}, "Head"),
-        failure(`These results have no head "${address.item}".`),
-      ),
-    };
+    return { node: div("", element("h1", {}, "Head"), failure(`These results have no head "${address.item}".`)) };
   }
   const first = await card(page, found);
-  const cards = element("div", { class: "cards" }, first.node);
-  const differences = element("div");
-  const values = element("div");
+  const cards = div("cards", first.node);
+  const differences = div("");
+  const values = div("");
   const beside = besideChoice(page, all, found);
   const node = element(
     "article",
@@ -75,15 +60,10 @@ async function open(page: Page): Promise<Opened> {
     }
     await Promise.all([first.update(), second?.update()]);
     const heads = other ? [found, other] : [found];
-    const names = results
-      .names()
-      .filter((name) => isPerHead(results, name) && !isByPosition(results, name));
+    const names = results.names().filter((name) => isPerHead(results, name) && !isByPosition(results, name));
     await results.need(...names);
     const main = mainColumns(results);
-    fill(
-      differences,
-      other && section("differences", "Side by side", valueTable(page, heads, main, "Main values")),
-    );
+    fill(differences, other && section("differences", "Side by side", valueTable(page, heads, main, "Main values")));
     fill(values, ...valueTables(page, heads, names));
   };
   return { node, update };
@@ -101,25 +81,18 @@ async function card(page: Page, found: Head): Promise<Card> {
   const { results } = page;
   const name = headName(found);
   const id = (part: string) => `${part}-${name.replace(".", "-")}`;
-  const drawings = element("div", { class: "pictures" });
-  const asides = element("div", { class: "pictures" });
-  const more = element(
-    "details",
-    { class: "aside" },
-    element("summary", {}, "More: distances, nulls and bounds"),
-    element("p", { class: "note" }, ASIDE_WORDS),
-    asides,
-  );
-  const figures = section(id("figures"), "Figures", comparedChoice(page), drawings, more);
+  const drawings = div("pictures");
+  const asides = div("pictures");
+  const aside = more("aside", "More: distances, nulls and bounds", note(ASIDE_WORDS), asides);
+  const figures = section(id("figures"), "Figures", comparedChoice(page), drawings, aside);
   const viewer = await examples(results, found).catch((error) => failure(message(error)));
   const heading = element("h2", { class: "card-name", hidden: true }, headLink(found, `Head ${name}`));
   const flags = flagsByHead(results).get(name) ?? [];
   return {
     name,
     heading,
-    node: element(
-      "div",
-      { class: "card" },
+    node: div(
+      "card",
       heading,
       viewer && section(id("examples"), "Examples", viewer),
       section(id("flags"), flagsTitle(results), flagsOfHead(results, flags)),
@@ -132,7 +105,7 @@ async function card(page: Page, found: Head): Promise<Card> {
       const made = (some: Figure[]) => some.map((figure) => picture(page, figure));
       fill(drawings, ...made(drawn.filter((figure) => !isAside(figure))));
       fill(asides, ...made(drawn.filter(isAside)));
-      more.hidden = !drawn.some(isAside);
+      aside.hidden = !drawn.some(isAside);
     },
   };
 }
@@ -147,14 +120,8 @@ function besideChoice(page: Page, all: readonly Head[], found: Head): { node: HT
   };
   const now = chosen();
   const node = choice(
-    "choose-beside",
-    "Beside it",
-    [
-      { value: BESIDE_NONE, text: "no other head" },
-      ...all
-        .filter((other) => other !== found)
-        .map((other) => ({ value: headName(other), text: headName(other), group: `layer ${other.layer}` })),
-    ],
+    "choose-beside", "Beside it",
+    [{ value: BESIDE_NONE, text: "no other head" }, ...headOptions(all.filter((other) => other !== found))],
     now ? headName(now) : BESIDE_NONE,
     (name) => page.go(changed(page.address, { beside: name === BESIDE_NONE ? undefined : name })),
   );
@@ -187,31 +154,22 @@ function title(page: Page, all: readonly Head[], place: number): HTMLElement {
   if (reads !== undefined && Number(reads) !== head) facts.push(`reads key-value head ${reads}`);
   const step = (other: Head | undefined, before: string, after: string) =>
     other ? headLink(other, `${before}${headName(other)}${after}`) : null;
-  return element(
-    "div",
-    { class: "head-title" },
-    element(
-      "div",
-      {},
-      element("h1", {}, `Head ${headName({ layer, head })}`),
-      element("p", { class: "facts" }, facts.join(" · ")),
-    ),
+  return div(
+    "head-title",
+    div("", element("h1", {}, `Head ${headName({ layer, head })}`), element("p", { class: "facts" }, facts.join(" · "))),
     element(
       "nav",
       { class: "steps", "aria-label": "Other heads" },
-      choice(
-        "choose-head",
-        "Head",
-        all.map((other) => ({ value: headName(other), text: headName(other), group: `layer ${other.layer}` })),
-        headName(all[place]!),
-        (item) => page.go({ ...address, item }),
-      ),
+      choice("choose-head", "Head", headOptions(all), headName(all[place]!), (item) => page.go({ ...address, item })),
       step(all[place - 1], "← Previous, ", ""),
       element("a", { href: formatAddress({ view: "heads", item: "", query: {} }) }, "All heads"),
       step(all[place + 1], "Next, ", " →"),
     ),
   );
 }
+
+const headOptions = (heads: readonly Head[]): Option[] =>
+  heads.map((head) => ({ value: headName(head), text: headName(head), group: `layer ${head.layer}` }));
 
 interface ValueRow {
   metric: MetricName;
@@ -222,24 +180,15 @@ interface ValueRow {
 }
 
 // Shows the metrics; those that are only useful together with others are behind "more".
-function valueTables(page: Page, heads: readonly Head[], names: readonly MetricName[]): (HTMLElement | null)[] {
+function valueTables(page: Page, heads: readonly Head[], names: readonly MetricName[]): Child[] {
   const { results } = page;
-  const lengths = results.coord("length");
+  const longest = results.coord("length").at(-1);
   const asides = names.filter((name) => results.isAside(name));
-  const more = () =>
-    element(
-      "details",
-      { class: "aside" },
-      element("summary", {}, "More: critical N, nulls and bounds"),
-      element("p", { class: "note" }, ASIDE_WORDS),
-      valueTable(page, heads, asides, `More values of ${namesOf(heads)}`),
-    );
+  const rest = () => valueTable(page, heads, asides, `More values of ${namesOf(heads)}`);
   return [
-    lengths.length > 0
-      ? element("p", { class: "note" }, `At the longest length, ${lengths[lengths.length - 1]} tokens.`)
-      : null,
+    longest !== undefined && note(`At the longest length, ${longest} tokens.`),
     valueTable(page, heads, names.filter((name) => !results.isAside(name)), `Values of ${namesOf(heads)}`),
-    asides.length > 0 ? more() : null,
+    asides.length > 0 && more("aside", "More: critical N, nulls and bounds", note(ASIDE_WORDS), rest()),
   ];
 }
 

@@ -3,17 +3,9 @@ import { fromFile, type MetricName } from "../catalogue/catalogue";
 import type { Cell, Flag, Results } from "../data/results";
 import { changed, headName, parseHead, type Address, type Head } from "./address";
 import {
-  allHeads,
-  chosenCell,
-  comparedDim,
-  comparedQuery,
-  dimWords,
-  headCell,
-  isPerHead,
-  labelText,
-  otherDims,
+  allHeads, chosenCell, comparedDim, comparedQuery, dimWords, headCell, isPerHead, labelText, otherDims,
 } from "./cells";
-import { element, fill, refill } from "./element";
+import { div, element, fill, more, refill } from "./element";
 import { badges, flagGroups, flagWords, isRole, ROLE, roleWords } from "./flags";
 import type { Opened, Page, View } from "./page";
 import { comparedChoice, metricOptions } from "./selection";
@@ -24,21 +16,9 @@ import { count, flagsByHead, headLink, shownOf } from "./words";
 // The columns shown at first, if the file has them.
 const MAIN: readonly MetricName[] = [
   "output_change", // under an intervention
-  "entropy_normalized",
-  "effective_tokens",
-  "sink_weight",
-  "weight_induction",
-  "weight_previous",
-  "max_weight",
-  "horizon",
-  "rate_predicted",
-  "rate_mean",
-  "budget_keys",
-  "separability",
-  "distance",
-  "entropy_slope",
-  "sensitivity_top2",
-  "top_overlap",
+  "entropy_normalized", "effective_tokens", "sink_weight", "weight_induction", "weight_previous", "max_weight",
+  "horizon", "rate_predicted", "rate_mean", "budget_keys", "separability", "distance", "entropy_slope",
+  "sensitivity_top2", "top_overlap",
 ];
 const MAIN_SHOWN = 8;
 
@@ -50,13 +30,12 @@ export interface HeadRow {
 export const heads: View = {
   id: "heads",
   title: "Heads",
-  has: (results) =>
-    results.coord("layer").length > 0 && results.names().some((name) => isPerHead(results, name)),
+  has: (results) => results.coord("layer").length > 0 && perHead(results).length > 0,
   open,
 };
 
 async function open(page: Page): Promise<Opened> {
-  const box = element("div");
+  const box = div("");
   const filter = filterBox(page, {
     label: "Find heads",
     placeholder: "induction, 17.3, weight_induction > 0.1",
@@ -64,10 +43,10 @@ async function open(page: Page): Promise<Opened> {
       "Heads (17.3, 17.*, *.5, layer 17), roles and flags (induction), and conditions on any metric, by its name or " +
       "title (weight_induction > 0.1; also <, <=, >=, =).",
   });
-  const metrics = page.results.names().filter((name) => isPerHead(page.results, name));
+  const metrics = perHead(page.results);
   const words = flagNames(page.results);
-  const compared = element("div");
-  const chooser = element("details", { class: "chooser" });
+  const compared = div("");
+  const chooser = columnChooser(page);
   let drawn = 0;
   const update = async () => {
     fill(compared, comparedChoice(page));
@@ -82,17 +61,7 @@ async function open(page: Page): Promise<Opened> {
     refill(box, headTable(page, columns, rows));
     filter.say(`${count(rows.length, "head")} of ${all.length}`, problem);
   };
-  fillChooser(page, chooser);
-  const node = element(
-    "div",
-    {},
-    element("h1", {}, "All heads"),
-    compared,
-    filter.node,
-    chooser,
-    box,
-  );
-  return { node, update };
+  return { node: div("", element("h1", {}, "All heads"), compared, filter.node, chooser, box), update };
 }
 
 export function headRows(results: Results): HeadRow[] {
@@ -138,19 +107,17 @@ function nameFits(name: string, pattern: string): boolean {
   return fits(layer, found.layer) && fits(head, found.head);
 }
 
+const perHead = (results: Results, names: readonly MetricName[] = results.names()): MetricName[] =>
+  names.filter((name) => isPerHead(results, name));
+
 export function mainColumns(results: Results): MetricName[] {
-  const perHead = MAIN.filter((name) => isPerHead(results, name));
-  if (perHead.length > 0) return perHead.slice(0, MAIN_SHOWN);
-  return results
-    .names()
-    .filter((name) => isPerHead(results, name))
-    .slice(0, MAIN_SHOWN);
+  const main = perHead(results, MAIN);
+  return (main.length > 0 ? main : perHead(results)).slice(0, MAIN_SHOWN);
 }
 
 function chosenColumns({ results, address }: Page): MetricName[] {
   const asked = address.query["columns"];
-  if (asked === undefined) return mainColumns(results);
-  return asked.split(",").map(fromFile).filter((name) => isPerHead(results, name));
+  return asked === undefined ? mainColumns(results) : perHead(results, asked.split(",").map(fromFile));
 }
 
 function headTable(page: Page, metrics: readonly MetricName[], rows: readonly HeadRow[]): HTMLElement {
@@ -210,34 +177,32 @@ export function cellWords(results: Results, metric: MetricName, cell: Cell): str
     .join(", ");
 }
 
-// Adds a checkbox for every metric of single heads.
-function fillChooser(page: Page, chooser: HTMLElement): void {
+// A checkbox for every metric of single heads.
+function columnChooser(page: Page): HTMLElement {
   const { results } = page;
-  const list = element("div", { class: "ticks" });
-  fill(chooser, element("summary", {}, "Columns"), list);
+  const ticks = div("ticks");
+  const chooser = more("chooser", "Columns", ticks);
+  const tick = (metric: MetricName, text: string): HTMLElement => {
+    const input = element("input", {
+      type: "checkbox",
+      checked: chosenColumns(page).includes(metric),
+      onchange: () => {
+        const others = chosenColumns(page).filter((name) => name !== metric);
+        const columns = (input.checked ? [...others, metric] : others).join(",");
+        page.go(changed(page.address, { columns }), true);
+      },
+    });
+    return element("label", {}, input, ` ${text}`);
+  };
   chooser.addEventListener("toggle", () => {
-    if (list.firstChild) return;
-    const names = results.names().filter((name) => isPerHead(results, name));
+    if (ticks.firstChild) return;
     const groups = new Map<string, HTMLElement>();
-    for (const { value, text, group = "other" } of metricOptions(results, names)) {
-      let box = groups.get(group);
-      if (!box) {
-        box = element("fieldset", {}, element("legend", {}, group));
-        groups.set(group, box);
-        list.append(box);
-      }
-      const tick = element("input", {
-        type: "checkbox",
-        checked: chosenColumns(page).includes(value),
-        onchange: () => {
-          const now = chosenColumns(page).filter((name) => name !== value);
-          page.go(
-            changed(page.address, { columns: (tick.checked ? [...now, value] : now).join(",") }),
-            true,
-          );
-        },
-      });
-      box.append(element("label", {}, tick, ` ${text}`));
+    for (const { value, text, group = "other" } of metricOptions(results, perHead(results))) {
+      const box = groups.get(group) ?? element("fieldset", {}, element("legend", {}, group));
+      groups.set(group, box);
+      box.append(tick(value, text));
     }
+    ticks.append(...groups.values());
   });
+  return chooser;
 }

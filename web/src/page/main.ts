@@ -21,29 +21,13 @@ async function begin(page: HTMLElement): Promise<void> {
     results = checked(await resultsFromPage(document));
   } catch (error) {
     document.title = "headgauge";
-    fill(
-      page,
-      element(
-        "main",
-        {},
-        element("h1", {}, "This page cannot show its results"),
-        failure(message(error)),
-        element(
-          "p",
-          {},
-          "Make the page anew with ",
-          element("code", {}, "headgauge report results.json"),
-          ".",
-        ),
-      ),
-    );
+    const advice = element("p", {}, "Make the page anew with ", element("code", {}, "headgauge report results.json"), ".");
+    fill(page, element("main", {}, element("h1", {}, "This page cannot show its results"), failure(message(error)), advice));
     return;
   }
   const { node, place, mark } = shell(results, theme, views);
   fill(page, node);
-  void new Router(results, theme, views, place, mark)
-    .start()
-    .then(() => unpackAhead(results));
+  void new Router(results, theme, views, place, mark).start().then(() => unpackAhead(results));
 }
 
 // Decodes the metrics and the examples while the browser is idle, so that choosing one only has to
@@ -69,10 +53,7 @@ function idle(): Promise<void> {
 function checked(results: Results): Results {
   const { schema, model, coords } = results.header;
   if (schema !== SCHEMA && !String(schema).startsWith(`${SCHEMA}.`)) {
-    throw new Error(
-      `expected results of schema ${SCHEMA}, found ${JSON.stringify(schema)}; a newer ` +
-        `headgauge can show them`,
-    );
+    throw new Error(`expected results of schema ${SCHEMA}, found ${JSON.stringify(schema)}; a newer headgauge can show them`);
   }
   if (typeof model?.name !== "string" || typeof coords !== "object") {
     throw new Error("the results are not complete: expected a model with a name, and coords");

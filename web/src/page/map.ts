@@ -2,10 +2,13 @@
 // the page of a head.
 import type { MetricName } from "../catalogue/catalogue";
 import type { Cell, Results } from "../data/results";
-import { headName, type Head } from "./address";
+import type { Figure } from "../figures/figure";
+import { headAddress, headName, type Head } from "./address";
 import { allHeads, headCell, rowsBehind } from "./cells";
 import { element } from "./element";
 import { flagTitle } from "./flags";
+import type { Page } from "./page";
+import { picture } from "./picture";
 import { flagsByHead, shown, withUnit } from "./words";
 
 // Describes a head in this cell of the metric: value, standard error, rows, flags.
@@ -24,37 +27,23 @@ export function reading(results: Results, metric: MetricName, cell: Cell, head: 
 }
 
 // Returns the next place in a grid with that many columns; undefined for other keys.
-export function nextPlace(
-  key: string,
-  place: number,
-  columns: number,
-  size: number,
-): number | undefined {
+export function nextPlace(key: string, place: number, columns: number, size: number): number | undefined {
   const column = place % columns;
   const row = place - column;
-  switch (key) {
-    case "ArrowLeft":
-      return column > 0 ? place - 1 : place;
-    case "ArrowRight":
-      return column < columns - 1 && place + 1 < size ? place + 1 : place;
-    case "ArrowUp":
-      return place >= columns ? place - columns : place;
-    case "ArrowDown":
-      return place + columns < size ? place + columns : place;
-    case "Home":
-      return row;
-    case "End":
-      return Math.min(row + columns - 1, size - 1);
-    case "PageUp":
-      return column;
-    case "PageDown":
-      return size - columns + column;
-    default:
-      return undefined;
-  }
+  const places: Record<string, number> = {
+    ArrowLeft: column > 0 ? place - 1 : place,
+    ArrowRight: column < columns - 1 && place + 1 < size ? place + 1 : place,
+    ArrowUp: row > 0 ? place - columns : place,
+    ArrowDown: place + columns < size ? place + columns : place,
+    Home: row,
+    End: Math.min(row + columns - 1, size - 1),
+    PageUp: column,
+    PageDown: size - columns + column,
+  };
+  return places[key];
 }
 
-export class LiveMap {
+class LiveMap {
   readonly readout = element("p", { class: "readout", "aria-live": "polite" });
   private readonly tip = element("div", { class: "tip", hidden: true, "aria-hidden": "true" });
   private readonly heads: Head[];
@@ -72,8 +61,7 @@ export class LiveMap {
     this.heads = allHeads(results);
     this.columns = Math.max(1, results.coord("head").length);
     this.flags = flagsByHead(results);
-    this.readout.textContent =
-      "Point at a head, or move with the arrow keys; Enter opens its page.";
+    this.readout.textContent = "Point at a head, or move with the arrow keys; Enter opens its page.";
   }
 
   // Called after every new drawing.
@@ -110,16 +98,9 @@ export class LiveMap {
     return flags === "" ? said : `${said}; ${flags}`;
   }
 
-  private say(place: number): void {
-    this.readout.textContent = `Head ${headName(this.heads[place]!)}: ${this.words(place)}`;
-  }
-
-  private point(place: number, event: PointerEvent): void {
-    this.tip.hidden = place < 0;
-    if (place < 0) return;
-    this.showTip(place);
-    const box = this.tip.parentElement!.getBoundingClientRect();
-    this.putTip(event.clientX - box.left, event.clientY - box.top, box.width);
+  private point(place: number, { clientX, clientY }: PointerEvent): void {
+    if (place < 0) this.tip.hidden = true;
+    else this.showTip(place, clientX, clientY);
   }
 
   private focus(place: number): void {
@@ -128,26 +109,22 @@ export class LiveMap {
     this.place = place;
     const cell = this.cells[place]!;
     cell.setAttribute("tabindex", "0");
-    this.say(place);
-    this.showTip(place);
-    this.tip.hidden = false;
-    const box = this.tip.parentElement!.getBoundingClientRect();
-    const at = cell.getBoundingClientRect();
-    this.putTip(at.right - box.left, at.bottom - box.top, box.width);
+    this.readout.textContent = `Head ${headName(this.heads[place]!)}: ${this.words(place)}`;
+    const { right, bottom } = cell.getBoundingClientRect();
+    this.showTip(place, right, bottom);
   }
 
-  private showTip(place: number): void {
-    const [first, ...rest] = this.words(place).split(/, (?=standard|\d+ rows)|; /);
+  // Shows the tip next to this point of the screen, inside the picture.
+  private showTip(place: number, x: number, y: number): void {
+    const lines = this.words(place).split(/, (?=standard|\d+ rows)|; /);
     this.tip.replaceChildren(
       element("strong", {}, `Head ${headName(this.heads[place]!)}`),
-      ...[first ?? "", ...rest].map((line) => element("span", {}, line)),
+      ...lines.map((line) => element("span", {}, line)),
     );
-  }
-
-  // Places the tip next to the pointer, inside the picture.
-  private putTip(x: number, y: number, width: number): void {
-    this.tip.style.left = `${Math.max(0, Math.min(x + 14, width - this.tip.offsetWidth))}px`;
-    this.tip.style.top = `${y + 14}px`;
+    this.tip.hidden = false;
+    const box = this.tip.parentElement!.getBoundingClientRect();
+    this.tip.style.left = `${Math.max(0, Math.min(x - box.left + 14, box.width - this.tip.offsetWidth))}px`;
+    this.tip.style.top = `${y - box.top + 14}px`;
   }
 
   private enter(place: number): void {
@@ -165,4 +142,12 @@ export class LiveMap {
     event.preventDefault();
     this.cells[next]?.focus();
   }
+}
+
+// The picture of a map that answers to the pointer and the keyboard, and what it says.
+export function livePicture(
+  page: Page, figure: Figure, metric: MetricName, cell: Cell, heading?: "h2",
+): HTMLElement[] {
+  const map = new LiveMap(page.results, metric, cell, (head) => page.go(headAddress(head)));
+  return [picture(page, figure, { ...(heading ? { heading } : {}), drawn: (drawing) => map.attach(drawing) }), map.readout];
 }

@@ -3,17 +3,17 @@ import type { MetricName } from "../catalogue/catalogue";
 import type { Results } from "../data/results";
 import { drawnDim, genericFigure } from "../figures/generic";
 import { mapFigure } from "../figures/map";
-import { formatAddress, headAddress } from "./address";
+import { formatAddress } from "./address";
 import { chosenCell, comparedDim, isPerHead } from "./cells";
-import { element, fill, refill, section } from "./element";
+import { div, element, list, note, refill, section, type Child } from "./element";
 import { findings } from "./findings";
 import { flagsOfModel } from "./flags";
 import { tokenLosses } from "./token_losses";
-import { LiveMap } from "./map";
+import { livePicture } from "./map";
 import type { Opened, Page, View } from "./page";
 import { failure, message, picture } from "./picture";
 import { dimChoices, metricChoice } from "./selection";
-import { ordersOf, viewTables } from "./tables";
+import { tableBox } from "./tables";
 import { count, grouped } from "./words";
 
 // The default metric is the first of these that the file has; in comparisons it is a change.
@@ -38,50 +38,34 @@ export const overview: View = {
 
 function open(page: Page): Opened {
   const { results } = page;
-  const lost = element("div");
+  const tokens = div("");
   const map = element("section", { class: "explore", "aria-labelledby": "explore" });
+  const tables = tableBox(page, TABLES);
   let now = "";
-  let order: string | undefined;
+  let listed: string | undefined;
+  const values = (...content: Child[]) => redraw(map, element("h2", { id: "explore" }, "Values"), ...content);
   const update = async () => {
+    tables.update();
     const { tokens: byToken = "", under = "" } = page.address.query;
-    const sorted = JSON.stringify([ordersOf(page, TABLES), byToken, under]);
-    if (order !== sorted) {
-      const tokens = await tokenLosses(page);
-      redraw(lost, [...viewTables(page, TABLES), ...(tokens ? [tokens] : [])]);
-      order = sorted;
-    }
+    if (listed !== byToken + under) redraw(tokens, await tokenLosses(page));
+    listed = byToken + under;
     const metric = chosenMetric(page);
-    if (metric === undefined) {
-      fill(
-        map,
-        element("h2", { id: "explore" }, "Values"),
-        element("p", { class: "note" }, "This file holds no metrics."),
-      );
-      return;
-    }
+    if (metric === undefined) return values(note("This file holds no metrics."));
     const asked = formatAddress(page.address);
     now = asked;
     try {
       const made = await results.gather(() => explorer(page, metric));
-      if (now === asked) redraw(map, made);
+      if (now === asked) redraw(map, ...made);
     } catch (error) {
-      redraw(map, [
-        element("h2", { id: "explore" }, "Values"),
-        metricChoice(page, results.names(), metric),
-        failure(`${results.title(metric)} cannot be shown: ${message(error)}`),
-      ]);
+      const said = failure(`${results.title(metric)} cannot be shown: ${message(error)}`);
+      values(metricChoice(page, results.names(), metric), said);
     }
   };
-  const node = element(
-    "div",
-    { class: "overview" },
+  const node = div(
+    "overview",
     about(results),
-    element(
-      "div",
-      { class: "found" },
-      findings(results),
-      lost,
-      notices(results),
+    div(
+      "found", findings(results), tables.node, tokens, notices(results),
       results.coord("head").length > 0 && flagsOfModel(results),
     ),
     map,
@@ -97,64 +81,53 @@ function chosenMetric({ results, address }: Page): MetricName | undefined {
 }
 
 // Replaces the content without a jump while a figure is drawn.
-function redraw(box: HTMLElement, children: Node[]): void {
+function redraw(box: HTMLElement, ...children: Child[]): void {
   box.style.minHeight = `${box.offsetHeight}px`;
   refill(box, ...children);
   requestAnimationFrame(() => (box.style.minHeight = ""));
 }
 
-function explorer(page: Page, metric: MetricName): Node[] {
+function explorer(page: Page, metric: MetricName): Child[] {
   const { results, address } = page;
   const cell = chosenCell(results, metric, address.query);
   const entry = results.entry(metric);
   const perHead = isPerHead(results, metric);
-  const byLayer = results.info(metric)?.dims.includes("layer") === true;
-  const line = byLayer ? undefined : drawnDim(results, metric);
-  const shared = [
+  const line = results.info(metric)?.dims.includes("layer") ? undefined : drawnDim(results, metric);
+  const figure = perHead ? mapFigure(results, metric, cell) : genericFigure(results, metric, cell);
+  return [
     element("h2", { id: "explore" }, perHead ? "Layer × head map" : "Values"),
-    element(
-      "div",
-      { class: "controls" },
+    div(
+      "controls",
       metricChoice(page, results.names(), metric),
       dimChoices(page, metric, line === undefined ? [] : [line]),
     ),
-    ...(entry
-      ? [element("p", { class: "note definition" }, `${entry.meaning} `, element("code", {}, entry.formula), ` Source: ${entry.source}.`)]
-      : []),
-  ];
-  if (!perHead) {
-    const figure = genericFigure(results, metric, cell);
-    return [...shared, figure ? picture(page, figure) : element("p", { class: "note" }, "It has no defined value.")];
-  }
-  const map = new LiveMap(results, metric, cell, (head) => page.go(headAddress(head)));
-  return [
-    ...shared,
-    picture(page, mapFigure(results, metric, cell), { drawn: (drawing) => map.attach(drawing) }),
-    map.readout,
+    entry &&
+      element("p", { class: "note definition" }, `${entry.meaning} `, element("code", {}, entry.formula), ` Source: ${entry.source}.`),
+    ...(!figure ? [note("It has no defined value.")]
+      : perHead ? livePicture(page, figure, metric, cell)
+      : [picture(page, figure)]),
   ];
 }
 
 function about(results: Results): HTMLElement {
   const { model, text } = results.header;
-  const facts: string[] = [String(model.family)];
-  if (results.coord("layer").length > 0) {
-    facts.push(`${count(model.layers, "layer")} × ${count(model.heads, "head")}`);
-  }
-  const windows = windowsOf(results);
-  if (windows !== undefined) facts.push(windows);
   const parameters = model["parameters"];
-  if (typeof parameters === "number") facts.push(`${grouped(parameters)} parameters`);
   const texts = (text.names ?? []).map((name, k) => {
     const tokens = text.tokens?.[k];
     return tokens === undefined ? name : `${name} (${count(tokens, "token")})`;
   });
-  const read =
-    texts.length === 0 ? [] : [`${texts.length === 1 ? "text" : "texts"} ${few(texts).join(", ")}`];
+  const facts = [
+    String(model.family),
+    results.coord("layer").length > 0 && `${count(model.layers, "layer")} × ${count(model.heads, "head")}`,
+    windowsOf(results),
+    typeof parameters === "number" && `${grouped(parameters)} parameters`,
+    texts.length > 0 && `${texts.length === 1 ? "text" : "texts"} ${few(texts).join(", ")}`,
+  ];
   return element(
     "section",
     { class: "about", "aria-label": "What was measured" },
     element("h1", {}, model.name),
-    element("p", { class: "facts" }, [...facts, ...read].join(" · ")),
+    element("p", { class: "facts" }, facts.filter(Boolean).join(" · ")),
   );
 }
 
@@ -173,9 +146,7 @@ export function windowsOf(results: Results): string | undefined {
 
 export function notices(results: Results): HTMLElement | null {
   const said = results.header.notices ?? [];
-  if (said.length === 0) return null;
-  const list = element("ul", {}, ...said.map((notice) => element("li", {}, notice)));
-  return section("notices", "To know when reading the numbers", list);
+  return said.length === 0 ? null : section("notices", "To know when reading the numbers", list("", said));
 }
 
 const few = (texts: readonly string[]): string[] =>

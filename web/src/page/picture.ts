@@ -2,9 +2,10 @@
 // links to its files.
 import type { CellValue } from "./save";
 import { csvText, download, fileName, pngBlob, svgText } from "./save";
-import { element, fill } from "./element";
+import { button, div, element, fill, more, note } from "./element";
 import { drawForFile, type Figure } from "../figures/figure";
 import type { Page } from "./page";
+import { table } from "./table";
 
 const SAVED_WIDTH = 720;
 const TABLE_ROWS = 500;
@@ -17,7 +18,7 @@ export interface PictureOptions {
 
 export function picture(page: Page, figure: Figure, options: PictureOptions = {}): HTMLElement {
   const { heading = "h3", drawn } = options;
-  const place = element("div", { class: "drawing" });
+  const place = div("drawing");
   const made = element(
     "figure",
     { class: "picture", "data-figure": figure.id },
@@ -105,29 +106,19 @@ function watch(place: HTMLElement, page: Page, drawAt: (width: number) => void, 
 }
 
 function files(page: Page, figure: Figure): HTMLElement {
-  const name = (ending: string) => fileName(figure.id, page.results.header.model.name, ending);
-  const drawing = () =>
-    drawForFile(figure, page.results.header.partial, { document, width: SAVED_WIDTH, dark: false });
+  const { model, partial } = page.results.header;
+  const drawing = () => drawForFile(figure, partial, { document, width: SAVED_WIDTH, dark: false });
   const status = element("span", { class: "status", role: "status" });
-  const save = (ending: string, make: () => Blob | Promise<Blob>) =>
-    element(
-      "button",
-      {
-        type: "button",
-        "aria-label": `Save ${figure.title} as ${ending.toUpperCase()}`,
-        onclick: () => {
-          void (async () => {
-            try {
-              download(name(ending), await make());
-              status.textContent = "";
-            } catch (error) {
-              status.textContent = `Not saved: ${message(error)}`;
-            }
-          })();
-        },
-      },
-      ending.toUpperCase(),
-    );
+  const save = (ending: string, make: () => Blob | Promise<Blob>) => {
+    const write = async () => download(fileName(figure.id, model.name, ending), await make());
+    const written = () =>
+      write().then(
+        () => (status.textContent = ""),
+        (error) => (status.textContent = `Not saved: ${message(error)}`),
+      );
+    const name = ending.toUpperCase();
+    return button("", name, () => void written(), { "aria-label": `Save ${figure.title} as ${name}` });
+  };
   return element(
     "p",
     { class: "files" },
@@ -140,40 +131,28 @@ function files(page: Page, figure: Figure): HTMLElement {
 }
 
 // Shows the numbers of the figure, for readers who cannot see it or want exact values.
-function numbers(figure: Figure): HTMLElement {
-  const box = element("div");
-  const details = element("details", { class: "numbers" }, element("summary", {}, "Numbers"), box);
+function numbers({ title, columns, rows }: Figure): HTMLElement {
+  const box = div("");
+  const details = more("numbers", "Numbers", box);
   details.addEventListener("toggle", () => {
-    if (details.open && !box.firstChild) box.append(plainTable(figure));
+    if (!details.open || box.firstChild) return;
+    const rest = rows.length - TABLE_ROWS;
+    box.append(
+      table({
+        caption: `Numbers of ${title}`,
+        columns: columns.map((name, k) => ({
+          id: name,
+          title: name,
+          numeric: rows.some((row) => typeof row[k] === "number"),
+          key: () => "",
+          show: (row: Figure["rows"][number]) => shown(row[k]!),
+        })),
+        rows: rows.slice(0, TABLE_ROWS),
+      }),
+      ...(rest > 0 ? [note(`${rest} more rows are in the CSV.`)] : []),
+    );
   });
   return details;
-}
-
-function plainTable({ title, columns, rows }: Figure): HTMLElement {
-  const line = (row: readonly CellValue[]) =>
-    element(
-      "tr",
-      {},
-      ...row.map((value) =>
-        element("td", { class: typeof value !== "string" && "number" }, shown(value)),
-      ),
-    );
-  const more = rows.length - TABLE_ROWS;
-  return element(
-    "div",
-    { class: "scroll", tabindex: 0, role: "region", "aria-label": `Numbers of ${title}` },
-    element(
-      "table",
-      {},
-      element(
-        "thead",
-        {},
-        element("tr", {}, ...columns.map((name) => element("th", { scope: "col" }, name))),
-      ),
-      element("tbody", {}, ...rows.slice(0, TABLE_ROWS).map(line)),
-    ),
-    more > 0 && element("p", { class: "note" }, `${more} more rows are in the CSV.`),
-  );
 }
 
 function shown(value: CellValue): string {

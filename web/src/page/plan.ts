@@ -2,20 +2,22 @@
 // confirmation.
 import type { Results } from "../data/results";
 import { formatNumber } from "../figures/format";
-import { keptKeysFigure, paretoFigures } from "../figures/plan";
-import {
-  budgetsOf, assignments, judgedByReplay, judgedTasks, samePlans,
-} from "../figures/planned";
-import { changed, formatAddress, headAddress } from "./address";
+import { keptKeysFigures, paretoFigures } from "../figures/plan";
+import { overHeads } from "../figures/heads";
+import { changed, formatAddress } from "./address";
 import { chosenIndex } from "./cells";
-import { choice, element, fill, type Child } from "./element";
+import { choice, div, element, fill, list, note, type Child } from "./element";
 import { saidIn } from "./findings";
-import { LiveMap } from "./map";
+import { livePicture } from "./map";
 import { notices } from "./overview";
 import type { Opened, Page, View } from "./page";
 import { picture } from "./picture";
-import { viewTables } from "./tables";
+import { tableBox } from "./tables";
 import { count } from "./words";
+
+const LEVEL = 0.05; // false discovery rate over all methods and budgets
+
+const budgetsOf = (results: Results): string[] => results.coord("budget").map(String);
 
 export const plan: View = {
   id: "plan",
@@ -28,103 +30,86 @@ async function open(page: Page): Promise<Opened> {
   const { results } = page;
   await results.need(...results.names());
   const map = element("section", { "aria-label": "Keys that each head keeps" });
-  const confirming = element("div");
+  const same = element("p", { class: "note same" });
+  const assigned = element("p", { class: "assignments" });
+  const chosen = () => chosenIndex(results, "budget", page.address.query);
+  const confirmed = tableBox(page, ["confirmed", "confirmed_retrieval"], () => ({ label: budgetsOf(results)[chosen()]! }));
+  const kept = tableBox(page, ["kept_keys"]);
   // The numbers of many heads need the full width of the page.
   const beside = results.coord("head").length <= 12;
-  const node = element(
-    "div",
-    { class: "plan" },
+  const node = div(
+    "plan",
     element("h1", {}, "What each head keeps, and what that does to the loss"),
     ...sentences(results),
     notices(results),
     budgetChoice(page),
-    element(
-      "div",
-      { class: beside ? "pictures" : "pictures wide" },
+    div(
+      beside ? "pictures" : "pictures wide",
       map,
       ...paretoFigures(results).map((figure) => picture(page, figure, { heading: "h2" })),
     ),
-    confirming,
+    element("section", { class: "confirmation" }, same, confirmed.node, assigned, kept.node),
   );
   let drawn = "";
   const update = () => {
-    const budget = chosenIndex(results, "budget", page.address.query);
     const asked = formatAddress(page.address);
     if (drawn === asked) return;
     drawn = asked;
+    const budget = chosen();
     const select = node.querySelector<HTMLSelectElement>("#choose-budget");
     if (select) select.value = budgetsOf(results)[budget]!;
-    fill(map, ...mapOf(page, budget));
-    fill(confirming, confirmation(page, budget));
+    const figure = keptKeysFigures(results)[budget];
+    fill(map, ...(figure ? livePicture(page, figure, "kept_keys", { budget }, "h2") : []));
+    const others = samePlans(results, budget).map((other) => `"${other}"`).join(" and ");
+    same.textContent = others && `This very plan is also ${others}; the other methods differ there.`;
+    assigned.textContent = assignmentWords(results, budget);
+    for (const words of [same, assigned]) words.hidden = words.textContent === "";
+    confirmed.update();
+    kept.update();
   };
   return { node, update };
 }
 
 // Shows the sentence to act on, then the others.
-function sentences(results: Results): HTMLElement[] {
+function sentences(results: Results): Child[] {
   const [first, ...others] = results.header.summary ?? [];
-  if (!first) return [element("p", { class: "note" }, "This results file has no summary.")];
-  return [
-    element("p", { class: "act" }, ...saidIn(results, first)),
-    ...(others.length > 0
-      ? [element("ul", { class: "also" }, ...others.map((said) => element("li", {}, ...saidIn(results, said))))]
-      : []),
-  ];
+  if (!first) return [note("This results file has no summary.")];
+  const said = others.map((one) => saidIn(results, one));
+  return [element("p", { class: "act" }, ...saidIn(results, first)), said.length > 0 && list("also", said)];
 }
 
 // Makes the choice of budget for the map and the table.
 function budgetChoice(page: Page): HTMLElement | null {
   const budgets = budgetsOf(page.results);
   if (budgets.length < 2) return null;
-  return element(
-    "div",
-    { class: "controls" },
-    choice(
-      "choose-budget", "Plan", budgets.map((value) => ({ value, text: value })),
-      budgets[chosenIndex(page.results, "budget", page.address.query)]!,
-      (value) => page.go(changed(page.address, { budget: value })),
-    ),
-  );
+  const now = budgets[chosenIndex(page.results, "budget", page.address.query)]!;
+  const go = (budget: string) => page.go(changed(page.address, { budget }));
+  return div("controls", choice("choose-budget", "Plan", budgets.map((value) => ({ value, text: value })), now, go));
 }
 
-function mapOf(page: Page, budget: number): Child[] {
-  const { results } = page;
-  const figure = keptKeysFigure(results, budget);
-  if (!figure) return [];
-  const map = new LiveMap(results, "kept_keys", { budget }, (head) => page.go(headAddress(head)));
-  return [
-    picture(page, figure, { heading: "h2", drawn: (drawing) => map.attach(drawing) }),
-    map.readout,
-  ];
-}
-
-function confirmation(page: Page, budget: number): HTMLElement {
-  const { results } = page;
-  const label = budgetsOf(results)[budget]!;
-  const said = assignmentWords(results, budget);
-  const same = samePlans(results, budget).map((other) => `"${other}"`);
-  return element(
-    "section",
-    { class: "confirmation", "data-budget": label },
-    same.length > 0 &&
-      element("p", { class: "note same" }, `This very plan is also ${same.join(" and ")}; the other methods differ there.`),
-    ...viewTables(page, ["confirmed", "confirmed_retrieval"], { label }),
-    said !== "" && element("p", { class: "assignments" }, said),
-  );
+// Returns the other budgets with the same plan: a plan may use less than its budget.
+export function samePlans(results: Results, budget: number): string[] {
+  const method = results.coord("method").indexOf("plan");
+  const known = (of: number) => JSON.stringify([
+    results.value("planned_change", { method, budget: of }),
+    overHeads(results, "kept_keys", { budget: of }).map(({ value }) => value),
+  ]);
+  return budgetsOf(results).filter((_, other) => other !== budget && known(other) === known(budget));
 }
 
 // Describes random_plans_p in words.
 export function assignmentWords(results: Results, budget: number): string {
-  const found = assignments(results, budget);
-  if (!found) return "";
-  const { plans, noWorse, p, matters } = found;
+  const p = results.value("random_plans_p", { budget });
+  const changes = results.coord("draw").map((_, draw) => results.value("random_change", { budget, draw }));
+  const plans = changes.filter(Number.isFinite).length;
+  if (Number.isNaN(p) || plans === 0) return "";
+  const noWorse = Math.round(p * (1 + plans)) - 1; // whose cost is at most the plan's
+  // What ranks the plans is the loss alone if nothing else judges them.
+  const answers = results.metric("planned_answers_kept")?.values.some(Number.isFinite) ?? false;
+  const cost = answers || results.outcome("replay") !== undefined ? "cost" : "loss";
   return (
     `Of ${count(plans, "plan")} that deal the same entries to other heads at random, ` +
-    `${noWorse === 0 ? "none has" : noWorse === 1 ? "1 has" : `${noWorse} have`} as low a ${costName(results)} ` +
-    `(p = ${formatNumber(p, 2)}): it ${matters ? "matters" : "is not shown to matter"} which head got what.`
+    `${noWorse === 0 ? "none has" : noWorse === 1 ? "1 has" : `${noWorse} have`} as low a ${cost} ` +
+    `(p = ${formatNumber(p, 2)}): it ${p <= LEVEL ? "matters" : "is not shown to matter"} which head got what.`
   );
 }
-
-// What ranks the plans among random ones: the cost, which is the loss alone if nothing else judges them.
-const costName = (results: Results): string =>
-  judgedByReplay(results) || judgedTasks(results).length > 0 ? "cost" : "loss";

@@ -61,20 +61,7 @@ export class Router implements Page {
       if (this.opened?.key !== key) {
         const first = this.opened === undefined;
         this.opened = undefined;
-        const waiting = setTimeout(
-          () =>
-            fill(
-              this.place,
-              element("p", { class: "note", role: "status" }, "Reading the numbers …"),
-            ),
-          150,
-        );
-        let opened: Opened;
-        try {
-          opened = await view.open(this);
-        } finally {
-          clearTimeout(waiting);
-        }
+        const opened = await this.waitFor(view.open(this));
         if (turn !== this.turn) return;
         const focused = this.place.contains(document.activeElement) ? document.activeElement?.id : "";
         fill(this.place, opened.node);
@@ -85,13 +72,20 @@ export class Router implements Page {
     } catch (error) {
       if (turn !== this.turn) return;
       this.opened = undefined;
-      fill(
-        this.place,
-        element("h1", {}, view.title),
-        failure(`This view cannot be shown: ${message(error)}`),
-      );
+      fill(this.place, element("h1", {}, view.title), failure(`This view cannot be shown: ${message(error)}`));
     }
     if (turn === this.turn) this.place.dataset["shown"] = formatAddress(this.address);
+  }
+
+  // Says so if a view takes a moment.
+  private async waitFor(view: Opened | Promise<Opened>): Promise<Opened> {
+    const words = element("p", { class: "note", role: "status" }, "Reading the numbers …");
+    const waiting = setTimeout(() => fill(this.place, words), 150);
+    try {
+      return await view;
+    } finally {
+      clearTimeout(waiting);
+    }
   }
 
   // Scrolls a new view to its top. Focuses its heading for screen readers, or the element that led

@@ -1,7 +1,7 @@
 // The frame of every view: the bar with the views.
 import type { Header, Results } from "../data/results";
 import { formatAddress } from "./address";
-import { element } from "./element";
+import { div, element, list } from "./element";
 import type { View } from "./page";
 import type { Theme } from "./theme";
 
@@ -19,54 +19,31 @@ export function unfinished({ layers_done, model }: Header): string {
 }
 
 export function shell(results: Results, theme: Theme, views: readonly View[]): Shell {
-  const links = views
-    .filter((view) => view.has(results))
-    .map((view) => ({
-      view,
-      link: element(
-        "a",
-        { href: formatAddress({ view: view.id, item: "", query: {} }) },
-        view.title,
-      ),
-    }));
+  const links = views.filter((view) => view.has(results)).map((view) => {
+    const href = formatAddress({ view: view.id, item: "", query: {} });
+    return { view, link: element("a", { href }, view.title) };
+  });
   const place = element("main", { id: "view", tabindex: -1 });
   const { model, tool, partial } = results.header;
-  const node = element(
-    "div",
-    { class: "shell" },
-    element(
-      "a",
-      {
-        class: "skip",
-        href: "#view",
-        onclick: (event) => {
-          event.preventDefault();
-          place.focus();
-        },
-      },
-      "Skip to the content",
-    ),
+  const skip = (event: Event) => {
+    event.preventDefault();
+    place.focus();
+  };
+  const node = div(
+    "shell",
+    element("a", { class: "skip", href: "#view", onclick: skip }, "Skip to the content"),
     element(
       "header",
       { class: "bar" },
       element("p", { class: "brand" }, element("strong", {}, "headgauge"), ` ${results.command}`),
-      element(
-        "nav",
-        { "aria-label": "Views" },
-        element("ul", {}, ...links.map(({ link }) => element("li", {}, link))),
-      ),
+      element("nav", { "aria-label": "Views" }, list("", links.map(({ link }) => link))),
     ),
-    partial ? element("p", { class: "warning" }, unfinished(results.header)) : null,
+    partial && element("p", { class: "warning" }, unfinished(results.header)),
     place,
     element(
       "footer",
       {},
-      element(
-        "p",
-        {},
-        `${model.name} · headgauge ${tool.version} · this page is one file and asks nothing ` +
-          `of the network`,
-      ),
+      element("p", {}, `${model.name} · headgauge ${tool.version} · this page is one file and asks nothing of the network`),
     ),
   );
   theme.onChange(() => {

@@ -1,6 +1,6 @@
 // A table that can be sorted by its column headings.
 import { changed } from "./address";
-import { element } from "./element";
+import { element, scrollBox } from "./element";
 import type { Page } from "./page";
 import { shown } from "./words";
 
@@ -82,76 +82,44 @@ export interface TableOptions<Row> {
   caption: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];
-  below?: { title: string; rows: readonly Row[] } | undefined; // sorted separately
   order?: Order | undefined;
   name?: string; // sets its ids apart from those of other tables
   sort?: (order: Order) => void; // absent: the table cannot be sorted
   limit?: number; // number of rows shown after sorting
 }
 
-// Puts the table in a box that scrolls sideways, so that the page never does. The first column
-// names the row.
+// The first column names the row.
 export function table<Row>(options: TableOptions<Row>): HTMLElement {
-  const { caption, columns, rows, below, name = "sort", order, sort, limit = Infinity } = options;
-  const head = element("tr");
-  for (const column of columns) {
-    const title = element("span", { class: "column-name" }, ...breakable(column.title));
-    const note = column.note ? element("span", { class: "note" }, column.note) : null;
-    const ordered = order?.column === column.id;
-    const direction = ordered ? (order.descending ? "descending" : "ascending") : "none";
-    const cell = element("th", {
-      scope: "col",
-      class: column.numeric === true && "number",
-      "aria-sort": sort && direction,
-    });
-    if (sort) {
-      const button = element(
-        "button",
-        {
-          type: "button",
-          class: "sort",
-          id: name === "sort" ? `sort-${column.id}` : `sort-${name}-${column.id}`,
-          onclick: () => sort(nextOrder(order, column)),
-        },
-        title,
-        element(
-          "span",
-          { class: "arrow", "aria-hidden": "true" },
-          ordered ? (order.descending ? "\u00a0↓" : "\u00a0↑") : "\u00a0↕",
-        ),
-      );
-      cell.append(button);
-    } else {
-      cell.append(title);
-    }
-    if (note) cell.append(note);
-    head.append(cell);
-  }
-  const body = (some: readonly Row[], title?: string) =>
-    element(
-      "tbody",
-      {},
-      title !== undefined &&
-        element(
-          "tr",
-          {},
-          element("th", { class: "group", scope: "rowgroup", colspan: columns.length }, title),
-        ),
-      ...sorted(some, columns, order).slice(0, limit).map((row) => lineOf(columns, row)),
-    );
-  return element(
-    "div",
-    { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+  const { caption, columns, rows, order, limit = Infinity } = options;
+  const lines = sorted(rows, columns, order).slice(0, limit).map((row) => lineOf(columns, row));
+  return scrollBox(
+    { "aria-label": caption },
     element(
       "table",
       {},
       element("caption", { class: "unseen" }, caption),
-      element("thead", {}, head),
-      (rows.length > 0 || !below) && body(rows),
-      below && below.rows.length > 0 && body(below.rows, below.title),
+      element("thead", {}, element("tr", {}, ...columns.map((column) => headingOf(column, options)))),
+      element("tbody", {}, ...lines),
     ),
   );
 }
+
+function headingOf<Row>(column: Column<Row>, { name = "sort", order, sort }: TableOptions<Row>): HTMLElement {
+  const title = element("span", { class: "column-name" }, ...breakable(column.title));
+  const direction = order?.column !== column.id ? "none" : order.descending ? "descending" : "ascending";
+  const arrow = element("span", { class: "arrow", "aria-hidden": "true" }, ARROWS[direction]);
+  const id = name === "sort" ? `sort-${column.id}` : `sort-${name}-${column.id}`;
+  return element(
+    "th",
+    { scope: "col", class: column.numeric === true && "number", "aria-sort": sort && direction },
+    sort
+      ? element("button", { type: "button", class: "sort", id, onclick: () => sort(nextOrder(order, column)) }, title, arrow)
+      : title,
+    column.note ? element("span", { class: "note" }, column.note) : null,
+  );
+}
+
+const ARROWS = { none: "\u00a0↕", ascending: "\u00a0↑", descending: "\u00a0↓" };
 
 // Allows line breaks between the parts of a spec such as sinks:sinks=4,window=60.
 const breakable = (title: string): (Node | string)[] =>

@@ -1,8 +1,8 @@
 // Draws the tables that the program made of the results (src/view).
 import type { ViewCell, ViewTable } from "../data/results";
 import { formatAddress, type Address } from "./address";
-import { element } from "./element";
-import type { Page } from "./page";
+import { div, element, more, note, refill, terms } from "./element";
+import type { Opened, Page } from "./page";
 import { orderIn, table, type Column } from "./table";
 import { count, headLink } from "./words";
 
@@ -11,20 +11,28 @@ export interface Drawn {
   link?: (row: readonly ViewCell[]) => Address; // where the name of a row leads
 }
 
-// What the address says of the order of these tables.
-export const ordersOf = ({ address, results }: Page, names: readonly string[]): string =>
-  JSON.stringify(results.tables.filter(({ name }) => names.includes(name)).map((made) => address.query[idOf(made)]));
-
 const idOf = ({ name, label }: ViewTable): string =>
   label === "" ? name : `${name}-${label.replaceAll(/\W+/g, "-")}`;
 
 // Returns a section for each table of these names, in their order.
-export function viewTables(page: Page, names: readonly string[], options: Drawn = {}): HTMLElement[] {
+function viewTables(page: Page, names: readonly string[], options: Drawn = {}): HTMLElement[] {
   return names.flatMap((name) =>
     page.results.tables
       .filter((one) => one.name === name && (options.label === undefined || one.label === options.label))
       .map((one) => section(page, one, options)),
   );
+}
+
+// A box with these tables, which follows the address.
+export function tableBox(page: Page, names: readonly string[], options: () => Drawn = () => ({})): Opened & { update(): void } {
+  const node = div("");
+  let drawn = "";
+  const update = () => {
+    const asked = formatAddress(page.address);
+    if (asked !== drawn) refill(node, ...viewTables(page, names, options()));
+    drawn = asked;
+  };
+  return { node, update };
 }
 
 function section(page: Page, made: ViewTable, options: Drawn): HTMLElement {
@@ -34,7 +42,7 @@ function section(page: Page, made: ViewTable, options: Drawn): HTMLElement {
     { class: "view-table", id, "aria-label": made.title },
     element("h2", {}, made.title),
     table({ caption: made.title, columns: columnsOf(made, options), rows: made.rows, ...orderIn(page, id, true) }),
-    made.left_out > 0 && element("p", { class: "note" }, `${count(made.left_out, "more row")}.`),
+    made.left_out > 0 && note(`${count(made.left_out, "more row")}.`),
     ...explanations(made),
   );
 }
@@ -49,7 +57,7 @@ const columnsOf = (made: ViewTable, { link }: Drawn): Column<ViewCell[]>[] =>
         : shownCell(cell(row));
     };
     const key = (row: ViewCell[]) => cell(row)[1] ?? (number ? NaN : cell(row)[0]);
-    return { id: `${k}`, title, note: unit, numeric: number, key, show };
+    return { id: `${k}`, title: title || unit, note: title && unit, numeric: number, key, show };
   });
 
 function shownCell([text, , mark]: ViewCell): Node | string {
@@ -64,22 +72,8 @@ function shownCell([text, , mark]: ViewCell): Node | string {
 }
 
 function explanations({ columns, notes }: ViewTable): HTMLElement[] {
-  const explained = columns.filter(({ meaning }) => meaning !== "");
-  return [
-    ...(explained.length > 0
-      ? [
-          element(
-            "details",
-            { class: "aside", open: explained.length < 3 },
-            element("summary", {}, "What the columns say"),
-            element(
-              "dl",
-              { class: "note meanings" },
-              ...explained.flatMap(({ title, meaning }) => [element("dt", {}, title), element("dd", {}, meaning)]),
-            ),
-          ),
-        ]
-      : []),
-    ...notes.map((note) => element("p", { class: "note" }, note)),
-  ];
+  const explained = columns.filter(({ meaning }) => meaning !== "").map(({ title, meaning }) => [title, meaning] as const);
+  const box = more("aside", "What the columns say", terms("note meanings", explained));
+  box.open = explained.length < 3;
+  return [...(explained.length > 0 ? [box] : []), ...notes.map((said) => note(said))];
 }

@@ -1,9 +1,9 @@
 // Shows the tokens whose loss an intervention of `headgauge compare` changes most, in their text.
 import { AROUND, textsByDocument, visible, type Examples, type TokenLoss } from "../data/examples";
-import { variants } from "../figures/critical";
+import { variants } from "../figures/quantity";
 import { signed } from "../figures/predictions";
 import { changed } from "./address";
-import { choice, element, section } from "./element";
+import { choice, div, element, note, section } from "./element";
 import type { Page } from "./page";
 import { numberColumn, orderIn, table, textColumn, type Column } from "./table";
 import { grouped, shown } from "./words";
@@ -43,30 +43,16 @@ export async function tokenLosses(page: Page): Promise<HTMLElement | null> {
   const rows = tokenRows(tokens, chosen);
   const names = results.header.text.names ?? [];
   const title = "The tokens whose loss changes most";
+  const [, ...options] = interventions.map((value) => ({ value, text: value }));
+  const go = (under: string) => page.go(changed(page.address, { under }));
   return section(
-    "token-losses",
-    title,
-    element(
-      "p",
-      { class: "note" },
+    "token-losses", title,
+    note(
       `Under ${interventions[chosen]}, in nats. ` +
         (rows.length > ROWS_SHOWN ? `The first ${ROWS_SHOWN} of ${grouped(rows.length)} tokens that the file has.` : ""),
     ),
-    interventions.length > 2 &&
-      element(
-        "div",
-        { class: "controls" },
-        choice(
-          "choose-under",
-          "Intervention",
-          interventions.slice(1).map((value) => ({ value, text: value })),
-          interventions[chosen]!,
-          (under) => page.go(changed(page.address, { under })),
-        ),
-      ),
-    table({
-      caption: title, columns: columnsOf(all, names), rows, limit: ROWS_SHOWN, ...orderIn(page, "tokens", true),
-    }),
+    options.length > 1 && div("controls", choice("choose-under", "Intervention", options, interventions[chosen]!, go)),
+    table({ caption: title, columns: columnsOf(all, names), rows, limit: ROWS_SHOWN, ...orderIn(page, "tokens", true) }),
   );
 }
 

@@ -3,12 +3,13 @@ import type { Results } from "../data/results";
 import {
   interventionsOf, isFlag, predictorsOf, predictorTitle, strongestPair, type Pair,
 } from "../figures/predictions";
+import { capital } from "../figures/format";
 import { predictionFigure } from "../figures/validity";
-import { changed, formatAddress, type Address } from "./address";
-import { choice, element, refill, type Option } from "./element";
+import { changed, type Address } from "./address";
+import { choice, div, element, note, refill, type Option } from "./element";
 import type { Opened, Page, View } from "./page";
 import { picture } from "./picture";
-import { viewTables } from "./tables";
+import { tableBox } from "./tables";
 import { metricLink } from "./words";
 
 export const validity: View = {
@@ -18,16 +19,18 @@ export const validity: View = {
   open,
 };
 
-// Reads the selection from the address; ignores a name that the file lacks.
+// Returns the place of a name; undefined for one that the file lacks.
+const placeOf = (names: readonly string[], name: string | undefined): number | undefined => {
+  const found = names.indexOf(name ?? "");
+  return found < 0 ? undefined : found;
+};
+
+// Reads the selection from the address.
 export function chosenPair(results: Results, query: Readonly<Record<string, string>>): Pair {
   const usual = strongestPair(results) ?? { predictor: 0, intervention: 0 };
-  const at = (names: readonly string[], name: string | undefined, otherwise: number) => {
-    const found = name === undefined ? -1 : names.indexOf(name);
-    return found < 0 ? otherwise : found;
-  };
   return {
-    predictor: at(predictorsOf(results), query["predictor"], usual.predictor),
-    intervention: at(interventionsOf(results), query["intervention"], usual.intervention),
+    predictor: placeOf(predictorsOf(results), query["predictor"]) ?? usual.predictor,
+    intervention: placeOf(interventionsOf(results), query["intervention"]) ?? usual.intervention,
   };
 }
 
@@ -35,38 +38,27 @@ async function open(page: Page): Promise<Opened> {
   const { results } = page;
   await results.need(...results.names());
   const ofText = results.outcome("text") !== undefined;
-  const tables = element("div");
-  const controls = element("div", { class: "controls" });
-  const place = element("div");
-  const others = element("div");
-  const node = element(
-    "div",
-    {},
+  // The links keep the rest of the address.
+  const tables = tableBox(page, TABLES, () => ({ link: (row) => ofPredictor(page, row[0]![0]) }));
+  const plots = div("");
+  const node = div(
+    "",
     element("h1", {}, `What predicts the loss${ofText ? "" : " of answers"}`),
     element("p", {}, explained(results), " ", metricLink("rank_correlation")),
-    controls,
-    place,
-    others,
-    tables,
+    plots,
+    tables.node,
   );
-  let listed = "";
   let drawn = "";
   const update = () => {
-    const asked = formatAddress(page.address);
-    if (asked !== listed) {
-      listed = asked; // the links keep the rest of the address
-      refill(tables, ...viewTables(page, TABLES, { link: (row) => ofPredictor(page, row[0]![0]) }));
-    }
+    tables.update();
     if (!ofText) return;
     const { query } = page.address;
     const pair = chosenPair(results, query);
-    const text = chosenText(results, query["text"]);
+    const text = placeOf(results.coord("text").map(String), query["text"]);
     const picked = JSON.stringify([pair, text]);
     if (picked === drawn) return;
     drawn = picked;
-    refill(controls, ...choices(page, pair, text));
-    refill(place, scatter(page, pair, text));
-    refill(others, ...underOthers(page, pair, text));
+    refill(plots, div("controls", ...choices(page, pair, text)), scatter(page, pair, text), ...underOthers(page, pair, text));
   };
   return { node, update };
 }
@@ -81,11 +73,6 @@ function ofPredictor(page: Page, name: string): Address {
   return changed(page.address, { [of]: name });
 }
 
-const chosenText = (results: Results, name: string | undefined): number | undefined => {
-  const found = name === undefined ? -1 : results.coord("text").map(String).indexOf(name);
-  return found < 0 ? undefined : found;
-};
-
 function explained(results: Results): string {
   const texts = results.coord("text").length;
   return (
@@ -99,44 +86,29 @@ function explained(results: Results): string {
 
 function choices(page: Page, pair: Pair, text: number | undefined): HTMLElement[] {
   const { results } = page;
-  const go = (name: string) => (value: string) =>
-    page.go(changed(page.address, { [name]: value === "" ? undefined : value }));
+  const asked = (name: string, label: string, options: readonly Option[], chosen: string | undefined) =>
+    choice(`choose-${name}`, label, options, chosen ?? "", (value) =>
+      page.go(changed(page.address, { [name]: value === "" ? undefined : value })));
   const predictors = predictorsOf(results);
   const interventions = interventionsOf(results);
   const texts = results.coord("text").map(String);
-  const options: Option[] = predictors.map((value) => ({
-    value,
-    text: predictorTitle(results, value),
-    group: isFlag(value) ? "flags" : "metrics",
-  }));
   const plain = (value: string): Option => ({ value, text: value });
+  const named = (value: string): Option => ({
+    value, text: predictorTitle(results, value), group: isFlag(value) ? "flags" : "metrics",
+  });
+  const onText = [{ value: "", text: "each text" }, ...texts.map(plain)];
   return [
-    choice("choose-predictor", "Metric or flag", options, predictors[pair.predictor] ?? "", go("predictor")),
-    choice(
-      "choose-intervention", "One head gets", interventions.map(plain),
-      interventions[pair.intervention] ?? "", go("intervention"),
-    ),
-    ...(texts.length > 1
-      ? [
-          choice(
-            "choose-text", "Measured on",
-            [{ value: "", text: "each text" }, ...texts.map(plain)],
-            text === undefined ? "" : texts[text]!, go("text"),
-          ),
-        ]
-      : []),
+    asked("predictor", "Metric or flag", predictors.map(named), predictors[pair.predictor]),
+    asked("intervention", "One head gets", interventions.map(plain), interventions[pair.intervention]),
+    ...(texts.length > 1 ? [asked("text", "Measured on", onText, texts[text ?? -1])] : []),
   ];
 }
 
 function scatter(page: Page, pair: Pair, text: number | undefined): HTMLElement {
   const figure = predictionFigure(page.results, pair, { text });
   return figure
-    ? element("div", { class: "pictures wide" }, picture(page, figure, { heading: "h2" }))
-    : element(
-        "p",
-        { class: "note" },
-        "There is nothing to draw: no head has a value and a change of the loss on every text.",
-      );
+    ? div("pictures wide", picture(page, figure, { heading: "h2" }))
+    : note("There is nothing to draw: no head has a value and a change of the loss on every text.");
 }
 
 // Draws the same predictor under the other interventions, as small figures.
@@ -148,9 +120,9 @@ function underOthers(page: Page, pair: Pair, text: number | undefined): HTMLElem
       : (predictionFigure(results, { ...pair, intervention }, { text, small: true }) ?? []),
   );
   if (figures.length === 0) return [];
-  const name = predictorTitle(results, predictorsOf(results)[pair.predictor] ?? "");
+  const name = capital(predictorTitle(results, predictorsOf(results)[pair.predictor] ?? ""));
   return [
-    element("h2", {}, `${name.slice(0, 1).toUpperCase()}${name.slice(1)} under the other interventions`),
-    element("div", { class: "pictures small" }, ...figures.map((figure) => picture(page, figure))),
+    element("h2", {}, `${name} under the other interventions`),
+    div("pictures small", ...figures.map((figure) => picture(page, figure))),
   ];
 }

@@ -40,10 +40,7 @@ export const titleLink = (results: Results, metric: MetricName): HTMLElement =>
 export function flagsByHead(results: Results): Map<string, Flag[]> {
   const found = new Map<string, Flag[]>();
   for (const flag of results.header.flags ?? []) {
-    const name = headName(flag);
-    const list = found.get(name);
-    if (list) list.push(flag);
-    else found.set(name, [flag]);
+    found.set(headName(flag), [...(found.get(headName(flag)) ?? []), flag]);
   }
   return found;
 }
@@ -59,11 +56,7 @@ export function grouped(n: number): string {
 
 // Marks commands in backticks as code, with HEAD replaced by a head of the page.
 export function withCommands(text: string, head?: Head): HTMLElement {
-  const filled = (command: string) =>
-    head === undefined ? command : command.replace(/\bHEAD\b/g, headName(head));
-  return element(
-    "span",
-    {},
-    ...text.split("`").map((part, k) => (k % 2 === 1 ? element("code", {}, filled(part)) : part)),
-  );
+  const filled = (command: string) => (head ? command.replace(/\bHEAD\b/g, headName(head)) : command);
+  const parts = text.split("`").map((part, k) => (k % 2 === 1 ? element("code", {}, filled(part)) : part));
+  return element("span", {}, ...parts);
 }

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { PARTS } from "../../src/data/results";
-import { drawAll, inBrowser, openTab, pathOf, resultsOf, viewsOf, type Tab } from "./browser";
+import { drawAll, inBrowser, openTab, pathOf, resultsOf, textsOf, viewsOf, type Tab } from "./browser";
 import { scriptsOf, type ResultsJson } from "./embed";
 
 const folder = mkdtempSync(join(tmpdir(), "headgauge-bad-"));
@@ -29,7 +29,7 @@ async function everyView(tab: Tab): Promise<void> {
   for (const view of await viewsOf(tab)) {
     await tab.to(view);
     await drawAll(tab.page);
-    expect(await tab.page.$$eval(".failure", (found) => found.map((box) => box.textContent)), view).toEqual([]);
+    expect(await textsOf(tab.page, ".failure"), view).toEqual([]);
   }
 }
 

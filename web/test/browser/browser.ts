@@ -92,6 +92,10 @@ export async function openKind(kind: string, hash = "", options: BrowserContextO
   return openTab(pathOf(kind), hash, options);
 }
 
+// The texts of all elements that fit.
+export const textsOf = (page: Page, selector: string): Promise<string[]> =>
+  page.$$eval(selector, (found) => found.map((element) => element.textContent ?? ""));
+
 // The cells of a table of src/view, with the marks.
 export const viewRows = ({ page }: Tab, id: string): Promise<string[][]> =>
   page.$$eval(`#${id} tbody tr`, (rows) =>

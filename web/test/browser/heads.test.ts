@@ -1,7 +1,7 @@
 // The table of all heads, and the page of one.
 import { expect, test } from "vitest";
 import { CATALOGUE } from "../../src/catalogue/catalogue";
-import { drawAll, hashOf, inBrowser, openKind, resultsOf, shown, type Tab } from "./browser";
+import { drawAll, hashOf, inBrowser, openKind, resultsOf, shown, textsOf, type Tab } from "./browser";
 
 const column = ({ page }: Tab, id: string) =>
   page.evaluate((name) => {
@@ -120,7 +120,7 @@ inBrowser("the page of a head", () => {
     const { layer, head } = flags[0]!;
     const own = flags.filter((flag) => flag.layer === layer && flag.head === head);
     const tab = await openKind("scan", `#head/${layer}.${head}`);
-    const said = await tab.page.$$eval(".flag-list li", (found) => found.map((text) => text.textContent ?? ""));
+    const said = await textsOf(tab.page, ".flag-list li");
     expect(said.length).toBe(own.length);
     for (const text of said) expect(text).toContain("threshold");
     await tab.page.click(".steps a:has-text('Next')");
@@ -134,7 +134,7 @@ inBrowser("the page of a head", () => {
     const tab = await openKind("scan", "#head");
     const { coords } = resultsOf("scan");
     const names = coords["layer"]!.flatMap((layer) => coords["head"]!.map((head) => `${layer}.${head}`));
-    expect(await tab.page.$$eval("#choose-head option", (options) => options.map((one) => one.textContent))).toEqual(names);
+    expect(await textsOf(tab.page, "#choose-head option")).toEqual(names);
     await tab.page.focus("#choose-head");
     await tab.page.selectOption("#choose-head", names[7]!);
     await tab.page.waitForSelector(`#view[data-shown='#head/${names[7]}']`);
@@ -152,9 +152,7 @@ inBrowser("the page of a head", () => {
     const drawn = async (run: string) => {
       const tab = await openKind("diff", `#head/0.2?run=${run}`);
       await drawAll(tab.page);
-      const titles = await tab.page.$$eval(".picture :is(h2, h3)", (found) =>
-        found.map((title) => title.textContent),
-      );
+      const titles = await textsOf(tab.page, ".picture :is(h2, h3)");
       expect(titles.length).toBeGreaterThan(3);
       for (const title of titles) expect(title).toContain(run);
       const picture = await tab.page.$eval(".drawing svg", (svg) => svg.innerHTML);
@@ -170,7 +168,7 @@ inBrowser("two heads", () => {
     const { page } = tab;
     await page.selectOption("#choose-beside", "3.4");
     await page.waitForSelector("#view[data-shown='#head/0.1?beside=3.4'] .cards.two");
-    expect(await page.$$eval(".card-name", (names) => names.map((name) => name.textContent))).toEqual(["Head 0.1", "Head 3.4"]);
+    expect(await textsOf(page, ".card-name")).toEqual(["Head 0.1", "Head 3.4"]);
     const [layer, head] = [resultsOf("scan").coords["layer"]!, resultsOf("scan").coords["head"]!];
     const of = (l: number, h: number) =>
       (resultsOf("scan").metrics["entropy_normalized_with_sinks"]!.values as number[][][])[layer.indexOf(l)]![head.indexOf(h)]!.at(-1)!;
@@ -195,12 +193,12 @@ inBrowser("what is said of flags and findings", () => {
   test("has its meaning, its base rate and a command that can be run", async () => {
     const tab = await openKind("scan", "#overview");
     const { page } = tab;
-    const findings = await page.$$eval(".findings > ol > li", (items) => items.map((item) => item.textContent!));
+    const findings = await textsOf(page, ".findings > ol > li");
     expect(findings.length).toBeGreaterThan(1);
     for (const text of findings) expect(text).toMatch(/headgauge (compare|converge|scan|reproduce)/);
     expect(await page.textContent(".findings details.aside summary")).toContain("critical N");
     expect(findings.join(" ")).not.toContain("critical N");
-    const flags = await page.$$eval("details.flag", (boxes) => boxes.map((box) => box.textContent!));
+    const flags = await textsOf(page, "details.flag");
     for (const text of flags) {
       expect(text).toMatch(/ \d+ of 36 heads/);
       expect(text).toContain("headgauge ");
@@ -215,7 +213,7 @@ inBrowser("what is said of flags and findings", () => {
 inBrowser("the name of a metric", () => {
   test("leads to its definition", async () => {
     const tab = await openKind("compare", "#changes");
-    const metrics = await tab.page.$$eval("tbody tr th", (found) => found.map((th) => th.textContent));
+    const metrics = await textsOf(tab.page, "tbody tr th");
     expect(metrics).not.toContain("output");
     const link = tab.page.locator("tbody a.plain >> nth=0");
     const name = (await link.getAttribute("href"))!.replace("#overview?metric=", "");

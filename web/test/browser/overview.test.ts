@@ -1,6 +1,6 @@
 // The first screen: its words and numbers, and the map.
 import { expect, test } from "vitest";
-import { hashOf, inBrowser, openKind, resultsOf, shown, viewRows, type Tab } from "./browser";
+import { hashOf, inBrowser, openKind, resultsOf, shown, textsOf, viewRows, type Tab } from "./browser";
 
 const MAP = ".map g[data-marks=cell] rect";
 
@@ -31,7 +31,7 @@ inBrowser("the first screen", () => {
       }),
     );
     expect(said).toEqual(summary.map(({ text }) => text));
-    const links = await tab.page.$$eval(".findings a", (found) => found.map((link) => link.textContent));
+    const links = await textsOf(tab.page, ".findings a");
     expect(new Set(links)).toEqual(new Set(summary.flatMap(({ heads }) => heads)));
     await tab.page.click(".findings a >> nth=0");
     await tab.page.waitForSelector(".head-page");
@@ -43,7 +43,7 @@ inBrowser("the first screen", () => {
     const { flags } = resultsOf("scan") as unknown as { flags: { name: string }[] };
     const counts = new Map<string, number>();
     for (const { name } of flags) counts.set(name, (counts.get(name) ?? 0) + 1);
-    const said = await tab.page.$$eval(".flag summary", (found) => found.map((line) => line.textContent!));
+    const said = await textsOf(tab.page, ".flag summary");
     expect(said).toHaveLength(counts.size);
     for (const [name, count] of counts) {
       const start = `${name.replaceAll("_", " ")} ${count} of 36 heads`;

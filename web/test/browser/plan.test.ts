@@ -2,7 +2,9 @@
 import { expect, test } from "vitest";
 import { resultsFromFile } from "../file";
 import { paretoFigures } from "../../src/figures/plan";
-import { arrived, drawAll, hashOf, inBrowser, openKind, printedRows, resultsOf, viewRows, viewsOf } from "./browser";
+import {
+  arrived, drawAll, hashOf, inBrowser, openKind, printedRows, resultsOf, textsOf, viewRows, viewsOf,
+} from "./browser";
 
 inBrowser("a plan", () => {
   test("is what the terminal prints, with its marks, and opens with the sentence to act on", async () => {
@@ -12,7 +14,7 @@ inBrowser("a plan", () => {
     expect((await viewsOf(tab))[0]).toBe("#plan");
     const summary = (results["summary"] as { text: string }[]).map(({ text }) => text);
     expect(await page.textContent(".act")).toBe(summary[0]);
-    expect(await page.$$eval(".also li", (items) => items.map((item) => item.textContent))).toEqual(summary.slice(1));
+    expect(await textsOf(page, ".also li")).toEqual(summary.slice(1));
     // One table at a time: that of the plan that is chosen.
     for (const [budget, id] of [["50 %", "confirmed-50-"], ["25 %", "confirmed-25-"]] as const) {
       await page.selectOption("#choose-budget", budget);
@@ -44,7 +46,7 @@ inBrowser("a plan", () => {
     await page.selectOption("#choose-budget", "25 %");
     await arrived(page, "budget=25");
     await drawAll(page);
-    const headings = await page.$$eval("section h2", (all) => all.map((heading) => heading.textContent));
+    const headings = await textsOf(page, "section h2");
     expect(headings.filter((heading) => heading.includes('plan "25 %"'))).toHaveLength(1);
     expect(await page.evaluate(() => document.activeElement?.id)).toBe("choose-budget");
     expect(await cells()).toEqual(values(1));

@@ -1,6 +1,6 @@
 // Records of a monitor: every head over the steps, and one before the others.
 import { expect, test } from "vitest";
-import { drawAll, inBrowser, openKind } from "./browser";
+import { drawAll, inBrowser, openKind, textsOf } from "./browser";
 
 const lines = (selector: string) => `${selector} .drawing svg g[data-marks=line] path`;
 
@@ -11,11 +11,11 @@ inBrowser("records of a monitor", () => {
     await tab.page.click("text=1.2");
     await tab.page.waitForFunction(() => document.querySelector("h1")?.textContent === "Head 1.2");
     await drawAll(tab.page);
-    const drawn = await tab.page.$$eval("h3", (found) => found.map((title) => title.textContent));
+    const drawn = await textsOf(tab.page, "h3");
     expect(drawn).toContain("Normalized entropy while the model trains: layer 1, head 2");
     await tab.to("#training");
     await drawAll(tab.page);
-    const titles = await tab.page.$$eval("h2", (found) => found.map((title) => title.textContent));
+    const titles = await textsOf(tab.page, "h2");
     expect(titles).toEqual([
       "Normalized entropy while the model trains", "Range of the logits while the model trains",
     ]);

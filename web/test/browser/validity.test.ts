@@ -1,10 +1,9 @@
 // What predicts the loss: the page shows what the terminal prints, and the heads behind it.
 import { expect, test } from "vitest";
 import { resultsFromFile } from "../file";
-import { ranks } from "../../src/figures/heads";
 import { predictionFigure } from "../../src/figures/validity";
 import {
-  arrived, drawAll, hashOf, inBrowser, openKind, printedRows, resultsOf, shown, viewRows,
+  arrived, drawAll, hashOf, inBrowser, openKind, printedRows, resultsOf, shown, textsOf, viewRows,
 } from "./browser";
 
 const TABLES = {
@@ -74,9 +73,7 @@ inBrowser("what predicts the loss", () => {
     expect(await heading()).toContain("under uniform against horizon");
     expect(await hashOf(tab)).toBe("#validity?intervention=uniform&predictor=horizon");
     await drawAll(page);
-    const labels = await page.$$eval(".pictures.wide [data-marks=dot] title", (titles) =>
-      titles.map((title) => title.textContent!),
-    );
+    const labels = await textsOf(page, ".pictures.wide [data-marks=dot] title");
     expect(labels).toHaveLength(36 * 3);
     expect(labels[0]).toMatch(/^layer 0, head 0, first\.txt: [\d.]+, -?[\d.e-]+ ± [\d.e-]+ nats$/);
     expect(await page.$$eval(".pictures.small figure", (found) => found.length)).toBe(4);
@@ -155,4 +152,17 @@ function pearson(x: readonly number[], y: readonly number[]): number {
     yy += (y[k]! - b) ** 2;
   });
   return xy / Math.sqrt(xx * yy);
+}
+
+// Returns ranks from 1; ties get their mean.
+function ranks(values: readonly number[]): number[] {
+  const order = values.map((_, k) => k).sort((a, b) => values[a]! - values[b]!);
+  const out = new Array<number>(values.length).fill(0);
+  for (let start = 0; start < order.length; ) {
+    let end = start;
+    while (end < order.length && values[order[end]!] === values[order[start]!]) end += 1;
+    for (let k = start; k < end; k += 1) out[order[k]!] = (start + end + 1) / 2;
+    start = end;
+  }
+  return out;
 }

@@ -1,6 +1,6 @@
 // Every view of every kind of results, on a phone and on a desk.
 import { expect, inject, test } from "vitest";
-import { drawAll, inBrowser, openKind, viewsOf } from "./browser";
+import { drawAll, inBrowser, openKind, textsOf, viewsOf } from "./browser";
 
 // The headings over nothing: another one of their rank or above comes next, or the end.
 function emptySections(): string[] {
@@ -75,9 +75,7 @@ inBrowser("every view", () => {
   test("the bar marks the view that is open", async () => {
     const tab = await openKind("scan", "#heads");
     expect(
-      await tab.page.$$eval("nav [aria-current=page]", (found) =>
-        found.map((link) => link.textContent),
-      ),
+      await textsOf(tab.page, "nav [aria-current=page]"),
     ).toEqual(["Heads"]);
     await tab.page.click("nav[aria-label=Views] a[href='#provenance']");
     await tab.page.waitForFunction(() => document.querySelector("h1")?.textContent === "Settings and provenance");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { chooseTicks, domainOf } from "../../src/figures/axes";
-import { formatBytes, formatNumber, formatShare, formatWithError } from "../../src/figures/format";
+import { formatNumber, formatShare, formatWithError } from "../../src/figures/format";
 
 describe("numbers as text", () => {
   it.each([
@@ -13,8 +13,6 @@ describe("numbers as text", () => {
     expect(formatWithError(0.48123, 0.0065)).toBe("0.4812 ± 0.013");
     expect(formatWithError(0.5, NaN)).toBe("0.5");
     expect(formatShare(0.05)).toBe("5 %");
-    expect(formatBytes(768)).toBe("768 B");
-    expect(formatBytes(4608)).toBe("4.5 KiB");
   });
 });
 

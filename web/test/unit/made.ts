@@ -114,20 +114,17 @@ export const changing = (made: Made) =>
 
 const numbered = (count: number): number[] => Array.from({ length: count }, (_, k) => k);
 
-const BY_LENGTH = ["entropy_with_sinks", "entropy_normalized_with_sinks", "effective_tokens_with_sinks", "sink_weight", "mass_90_with_sinks"];
-const BY_N = [
-  "distance", "distance_bound", "distance_bound_paper", "expected_distance",
-  "expected_distance_context", "separability_with_sinks", "separability_null_with_sinks", "separability_lower",
-  "separability_null_local", "separability_excess_with_sinks", "separability_sphere",
-  "separability_model_lower", "separability_model_upper", "separability_lower_paper",
-  "separability_upper_paper",
-];
+// Metrics that are alike.
+const alike = (dims: string[], names: string, more: Partial<MadeMetric> = {}): Record<string, MadeMetric> =>
+  Object.fromEntries(names.split(/\s+/).map((name) => [name, { dims, ...more }]));
+
+const BY_N = `distance distance_bound distance_bound_paper expected_distance expected_distance_context separability_with_sinks
+  separability_null_with_sinks separability_lower separability_null_local separability_excess_with_sinks separability_sphere
+  separability_model_lower separability_model_upper separability_lower_paper separability_upper_paper`;
 
 // What a scan of so many heads writes.
 export function madeScan({ layers = 2, heads = 3, lengths = [16, 32, 64], sizes = [1, 5, 20] } = {}): Made {
-  const metrics: Record<string, MadeMetric> = {};
-  for (const name of BY_LENGTH) metrics[name] = { dims: ["layer", "head", "length"], stderr: true };
-  for (const name of BY_N) metrics[name] = { dims: ["layer", "head", "length", "top_n"], stderr: true };
+  const ofHeads = ["layer", "head", "length"];
   const grid = ["layer", "head", "temperature", "epsilon"];
   return {
     coords: {
@@ -136,9 +133,10 @@ export function madeScan({ layers = 2, heads = 3, lengths = [16, 32, 64], sizes 
       epsilon: [0.001, 10], forecast_length: [128, 256, 512], outcome: ["text"],
     },
     metrics: {
-      ...metrics,
+      ...alike(ofHeads, "entropy_with_sinks entropy_normalized_with_sinks effective_tokens_with_sinks sink_weight mass_90_with_sinks", { stderr: true }),
+      ...alike([...ofHeads, "top_n"], BY_N, { stderr: true }),
       visible_keys: {
-        dims: ["layer", "head", "length"], unit: "keys", value: ({ length }) => (lengths[length!]! + 1) / 2,
+        dims: ofHeads, unit: "keys", value: ({ length }) => (lengths[length!]! + 1) / 2,
       },
       entropy_with_sinks_by_position: { dims: ["layer", "head", "position"], unit: "nats", stderr: true },
       effective_tokens_with_sinks_by_position: {
@@ -187,12 +185,9 @@ export function madeConverge(): Made {
     },
     metrics: {
       ...scan.metrics,
-      horizon: { dims: heads },
-      rate_mean: { dims: heads, stderr: true },
-      rate_covariance: { dims: heads, stderr: true },
-      rate_predicted: { dims: heads },
-      error_mean: { dims: [...heads, "tokens"], stderr: true },
-      error_covariance: { dims: [...heads, "tokens"], stderr: true },
+      ...alike(heads, "horizon rate_predicted"),
+      ...alike(heads, "rate_mean rate_covariance", { stderr: true }),
+      ...alike([...heads, "tokens"], "error_mean error_covariance", { stderr: true }),
       tokens_for_error: {
         dims: [...heads, "tolerance", "sampler"], unit: "tokens", value: ({ sampler }) => 10 + sampler!,
       },
@@ -218,10 +213,8 @@ export function madeSynthetic(prefix = ""): Made {
     },
     metrics: of({
       horizon: { dims: ["scale"] },
-      rate_mean: { dims: ["scale"], stderr: true },
-      rate_covariance: { dims: ["scale"], stderr: true },
-      error_mean: { dims: ["scale", "tokens"], stderr: true },
-      error_covariance: { dims: ["scale", "tokens"], stderr: true },
+      ...alike(["scale"], "rate_mean rate_covariance", { stderr: true }),
+      ...alike(["scale", "tokens"], "error_mean error_covariance", { stderr: true }),
       uniform_error: { dims: ["tokens", "radius"], stderr: true },
       uniform_constant_predicted: { dims: ["radius"], value: () => 3 },
       hardmax_error: { dims: ["tokens"], stderr: true },
@@ -301,15 +294,6 @@ export function madeValidate(texts = ["a.txt", "b.txt", "c.txt"]): Made {
         value: ({ predictor, intervention }) =>
           predictor === 4 || predictor === 5 ? null : intervention === 0 && [1, 3, 6].includes(predictor!) ? 1 : 0,
       },
-      loss_rises: { dims: ["intervention"], value: ({ intervention }) => (intervention === 0 ? 21 : 0) },
-      queries_losing_keys: {
-        dims: ["layer", "head", "intervention"],
-        value: ({ head, intervention }) => (intervention === 0 ? 0.25 * head! : null),
-      },
-      loss_falls: { dims: ["intervention"], value: ({ intervention }) => (intervention === 0 ? 6 : 0) },
-      replication: {
-        dims: ["intervention", "outcome"], value: () => (texts.length > 1 ? 0.875 : null),
-      },
     },
   };
 }
@@ -323,10 +307,6 @@ export function madePlan(): Made {
   const judged = [...cells, "outcome"];
   const change = ({ method, budget }: Record<string, number>) =>
     method === 2 && budget === 1 ? null : [-0.0625, 0.25, 0.125, 0.1875, 0.3125][method!]! * (budget! + 1);
-  const less = (cell: Record<string, number>) => {
-    const [own, plan] = [change(cell), change({ ...cell, method: 0 })];
-    return cell["method"] === 0 || own === null ? null : plan! - own;
-  };
   return {
     command: "plan",
     coords: {
@@ -344,10 +324,6 @@ export function madePlan(): Made {
           method === 4 ? 1 : method === 2 && budget === 1 ? null : [0.4375, 0.5, 0.375, 0.4375][method!]! / (budget! + 1),
       },
       planned_change: { dims: judged, unit: "nats", stderr: true, value: change, ...within(change, 0.03125) },
-      plan_difference: {
-        dims: judged, unit: "nats", stderr: true, value: less, ...within(less, 0.0625),
-        p: (cell) => (less(cell) === null ? null : [NaN, 0.05, 0.051, 0.01, 0.5][cell["method"]!]!),
-      },
       random_change: {
         dims: ["budget", "draw"], unit: "nats", stderr: true,
         value: ({ budget, draw }) => (budget === 0 ? 0.125 * (draw! + 0.5) : -0.25 + 0.125 * draw!),
@@ -365,13 +341,10 @@ export function madeJudgedPlan(): Made {
   const replay: MadeValue = ({ method, budget }) =>
     method === 4 && budget === 1 ? null : [0.25, 1, 0.5, 1.5, 0.125][method!]! * (budget! + 1);
   const answers: MadeValue = ({ method, budget }) => 16 + method! + budget!;
-  const { planned_change: change, plan_difference: less } = made.metrics as Record<string, Required<MadeMetric>>;
+  const change = made.metrics["planned_change"] as Required<MadeMetric>;
   // What is judged by an outcome; the text as it was, and nothing of the task that is not done.
   const by = (text: MadeValue, ofReplay: MadeValue, ofAnswers: MadeValue): MadeValue => (cell) =>
     [text, ofReplay, () => null, ofAnswers][cell["outcome"]!]!(cell);
-  const lessReplay: MadeValue = (cell) =>
-    cell["method"] === 0 || replay(cell) === null ? null : replay({ ...cell, method: 0 })! - replay(cell)!;
-  const p = by(less!.p, () => 0.02, () => 0.03);
   const kept = (shares: (number | null)[]): MadeValue => ({ method, budget, outcome }) => {
     const share = shares[method!]!;
     return outcomes[outcome!] !== "passkey 8" || share === null ? null : share / (method === 0 ? 1 : budget! + 1);
@@ -383,17 +356,12 @@ export function madeJudgedPlan(): Made {
     metrics: {
       ...made.metrics,
       planned_change: {
-        ...change!,
-        value: by(change!.value, replay, answers),
-        low: by(change!.low, ofReplay.low, ofAnswers.low),
-        high: by(change!.high, ofReplay.high, ofAnswers.high),
+        ...change,
+        value: by(change.value, replay, answers),
+        low: by(change.low, ofReplay.low, ofAnswers.low),
+        high: by(change.high, ofReplay.high, ofAnswers.high),
       },
-      plan_difference: { ...less!, value: by(less!.value, lessReplay, answers), p },
       does_task: { dims: ["outcome"], value: ({ outcome }) => [null, null, 0, 1][outcome!]! },
-      planned_same_token: {
-        dims: ["method", "budget"], unit: "1",
-        value: ({ method, budget }) => (method === 4 && budget === 1 ? null : 1 - (method! + budget!) / 16),
-      },
       planned_answers_kept: {
         dims: ["method", "budget", "outcome"],
         value: kept([1, 0.5, 0.75, 0.25, 0.875]),
@@ -410,9 +378,8 @@ export function madeCompare(dim: "normalizer" | "pattern"): Made {
     command: "compare",
     coords: { ...scan.coords, [dim]: ["original", "one", "two"] },
     metrics: {
-      entropy_normalized_with_sinks: { dims: ["layer", "head", dim, "length"], stderr: true },
+      ...alike(["layer", "head", dim, "length"], "entropy_normalized_with_sinks kept_mass", { stderr: true }),
       separability: { dims: ["layer", "head", dim, "length", "top_n"], stderr: true },
-      kept_mass: { dims: ["layer", "head", dim, "length"], stderr: true },
       loss: { dims: [dim, "outcome", "length"], unit: "nats", stderr: true },
       loss_change: {
         dims: [dim, "outcome", "length"], unit: "nats", stderr: true, change_of: "loss",

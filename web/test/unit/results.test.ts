@@ -119,7 +119,6 @@ describe("an outcome", () => {
     expect(first.value("loss", {})).toBe(4);
     expect(cellLabel(first, first.metric("loss"), {})).toBe("outcome text, L = 64");
     const none = file({ loss: LOSS }, { ...COORDS, outcome: ["copy", "keys"] });
-    expect([none.hasText(), first.hasText()]).toEqual([false, true]);
     expect(cellLabel(none, none.metric("loss"), {})).toBe("outcome copy, L = 64");
   });
 
@@ -149,7 +148,7 @@ describe("an outcome", () => {
 
   it("is none in a file without outcomes, and no task without answers", () => {
     const results = file({}, {});
-    expect([results.outcome("text"), results.hasText(), results.tasks()]).toEqual([undefined, false, []]);
+    expect([results.outcome("text"), results.tasks()]).toEqual([undefined, []]);
     const texts = file({ loss: LOSS }, { ...COORDS, outcome: ["text", "replay"] });
     expect([texts.outcome("text"), texts.outcome("replay"), texts.tasks()]).toEqual([0, 1, []]);
   });

@@ -1,0 +1,124 @@
+// The points, dots and bars of a declared figure.
+import type { DeclaredAxis, DeclaredRows, DeclaredScatter, DeclaredValues } from "../catalogue/catalogue";
+import type { Cell, Estimate, Results } from "../data/results";
+import type { Figure } from "./figure";
+import { csvValue, formatShare, headLabel, plainName } from "./format";
+import { overHeads } from "./heads";
+import { LAWS } from "./laws";
+import { cellAt, isFixed, labelsFor, labelWords, lineOf, valueAt, wordsAt, type Labelled, type Words } from "./quantity";
+import { barsFigure, dotsFigure, type Row } from "./rows";
+import { bentAxis, scatterFigure, type ScatterAxis } from "./scatter";
+
+interface Measured {
+  label: string;
+  group: string; // of the dim that gives the series
+  series: number;
+  x: number;
+  ys: Estimate[];
+}
+
+export function scatterOf(results: Results, declared: DeclaredScatter, own: Words, cell: Cell): Figure | undefined {
+  const { points, x, y, series, each, cloud, law, lines, named = false } = declared;
+  const dims = results.info(declared.needs)?.dims ?? [];
+  const dim = points.find((one) => dims.includes(one === "heads" ? "head" : one));
+  if (dim === undefined) return undefined;
+  const fixed = [...Object.keys(cell), ...(dim === "heads" ? ["layer", "head"] : [dim]), ...(each ? [each] : [])];
+  if (!series.every(({ metric, over }) => over || !results.has(metric) || isFixed(results, metric, fixed))) return undefined;
+  const places: Labelled[] = dim === "heads"
+    ? overHeads(results, declared.needs).map(({ layer, head }) => ({ label: headLabel(results, layer, head), cell: { layer, head } }))
+    : results.coord(dim).map((label, k) => ({
+        label: typeof label === "number" ? `${plainName(dim)} ${labelWords(dim, label)}` : label, cell: { [dim]: k },
+      }));
+  const measure = (ofY: DeclaredScatter["series"], group: Labelled, nth: number): Measured[] =>
+    places.map((place, k) => {
+      const at = { ...cell, ...group.cell, ...place.cell };
+      return {
+        label: place.label, group: group.label, series: named ? k : nth,
+        x: valueAt(results, x, at).value, ys: ofY.map((one) => valueAt(results, one, at)),
+      };
+    });
+  const measured = labelsFor(results, each).flatMap((group, k) => measure(series, group, k));
+  const drawn = each ? measured.filter(({ ys }) => ys.some(({ value }) => Number.isFinite(value))) : measured;
+  const faint = cloud
+    ? labelsFor(results, cloud.each).flatMap(({ label, cell: at }) =>
+        measure([{ ...cloud, label: "" }], { label: `${cloud.each} ${label}`, cell: { ...cellAt(results, {}, cloud.at), ...at } }, 0))
+    : [];
+  const parts = series.flatMap(({ metric }) => PARTS_DRAWN.filter((part) => results.metric(metric)?.parts[part]));
+  const intervals = parts.includes("low");
+  const errors = intervals ? (["low", "high"] as const) : (["stderr"] as const);
+  const name = ({ metric, over, minus }: DeclaredValues) => metric + (over ? "_mean" : minus ? `_less_${minus}` : "");
+  return scatterFigure({
+    ...own,
+    columns: [
+      dim, ...(each ? [each] : []), name(x),
+      ...series.flatMap((side) => [name(side), ...errors.map((part) => `${name(side)}_${part}`)]),
+    ],
+    rows: [...drawn, ...faint].map((point) => [
+      point.label, ...(each ? [point.group] : []), csvValue(point.x),
+      ...point.ys.flatMap((end) => [end.value, ...errors.map((part) => end[part])].map(csvValue)),
+    ]),
+    x: axisOf(x, wordsAt(results, x.label, cellAt(results, cell, x.at) ?? cell)),
+    y: axisOf(y, wordsAt(results, y.label, cell), [...drawn, ...faint].flatMap(({ ys }) => ys.flatMap(({ value, low, high }) => [value, low, high]))),
+    points: drawn.flatMap((point) =>
+      point.ys.map((end, k) => ({
+        label: [point.group, point.label, series[k]!.label].filter((word) => word !== "").join(", "),
+        x: point.x, y: end.value, yError: end.stderr, series: series.length > 1 ? k : point.series,
+        ...(intervals ? { interval: { low: end.low, high: end.high } } : {}),
+      })),
+    ),
+    cloud: faint.map((point) => ({ x: point.x, y: point.ys[0]!.value })),
+    named,
+    joined: each !== undefined,
+    lines: lines?.y?.map((line) => lineOf(results, line)) ?? [],
+    ...(law ? { law: (along: readonly number[]) => LAWS[law.law]!({ places: along, keys: along, of: [], by: NaN }) } : {}),
+    key: (theme) => [
+      ...(each ? labelsFor(results, each) : series.length > 1 ? series : []).flatMap(({ label }, k) =>
+        each && !drawn.some(({ group }) => group === label)
+          ? []
+          : [{ label, colour: theme.series[k % 6]!, kind: each ? ("line" as const) : ("dot" as const) }]),
+      ...(law ? [{ label: law.label, colour: theme.muted, kind: "dashed" as const }] : []),
+      ...(lines?.label ? [{ label: lines.label, colour: theme.muted, kind: "dotted" as const }] : []),
+    ],
+  });
+}
+
+const PARTS_DRAWN = ["stderr", "low"] as const;
+
+const axisOf = (
+  { log = false, include = [], domain, percent, bent }: DeclaredAxis, label: string, values: readonly number[] = [],
+): ScatterAxis => ({
+  log, include, ...(bent === undefined ? { label } : bentAxis(label, bent, values)), ...(domain ? { domain } : {}),
+  ...(percent ? { format: (value: number) => formatShare(value) } : {}),
+});
+
+export function rowsOf(results: Results, declared: DeclaredRows, own: Words, cell: Cell): Figure | undefined {
+  const { rows, x, series = [{ label: "", at: {} }] } = declared;
+  if (rows.some((dim) => results.coord(dim).length === 0)) return undefined;
+  const cells = rows.reduce<Cell[]>(
+    (so_far, dim) => so_far.flatMap((at) => results.coord(dim).map((_, k) => ({ ...at, [dim]: k }))), [{}],
+  );
+  const made = cells.map((at): Row => {
+    const labels = rows.map((dim) => results.coord(dim)[at[dim]!]!);
+    return {
+      labels,
+      name: rows.map((dim, k) => labelWords(dim, labels[k])).join(", "),
+      colour: rows.length > 1 ? at[rows.at(-1)!]! : 0,
+      values: series.map((one) => {
+        const place = cellAt(results, { ...cell, ...at }, one.at);
+        return place ? valueAt(results, x, place) : { value: NaN, stderr: NaN };
+      }),
+    };
+  });
+  const columns = series.map(({ at }) => [x.metric, ...Object.values(at)].join("_"));
+  return (declared.kind === "bars" ? barsFigure : dotsFigure)({
+    ...own,
+    columns: [...rows, ...columns],
+    made,
+    x: {
+      label: x.label, log: x.log ?? false, include: x.include ?? [],
+      lines: declared.lines?.x?.map((line) => lineOf(results, line)) ?? [],
+    },
+    rowLabel: declared.rowLabel,
+    key: series.map(({ label }) => label),
+  });
+}
