@@ -76,6 +76,7 @@ export interface Sentence {
 export interface FlagWords {
   meaning: string; // condition for the flag
   means: string;
+  role: boolean; // names what a head does
   next: string;
 }
 

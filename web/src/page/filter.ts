@@ -86,7 +86,7 @@ export function distance(a: string, b: string): number {
   return row[b.length]!;
 }
 
-// Returns "; the nearest is "entropy_with_sinks"", or empty if no name is near.
+// Returns "; the nearest is "entropy"", or empty if no name is near.
 function nearest(word: string, names: readonly string[]): string {
   const asked = plain(word);
   const [best] = names

@@ -93,12 +93,11 @@ function headLinks(flags: readonly Flag[]): HTMLElement {
 }
 
 // A role is a flag that names a behaviour of a head; a head may have several.
-export const ROLE = "role_";
-export const isRole = (name: string): boolean => name.startsWith(ROLE);
-export const roleWords = (flags: readonly Flag[]): string =>
+export const isRole = (results: Results, { name }: Flag): boolean => results.header.flag_words?.[name]?.role === true;
+export const roleWords = (results: Results, flags: readonly Flag[]): string =>
   flags
-    .filter(({ name }) => isRole(name))
-    .map(({ name }) => flagWords(name.slice(ROLE.length)))
+    .filter((flag) => isRole(results, flag))
+    .map(({ name }) => flagWords(name))
     .join(", ");
 
 export const flagWords = (name: string): string => name.replaceAll("_", " ");
@@ -113,9 +112,6 @@ export function flagsOfHead(results: Results, flags: readonly Flag[]): HTMLEleme
       flag.change && ` ${flag.change}`,
       ` ${shown(flag.value)} at length ${flag.length}, threshold ${shown(flag.threshold)}; ` +
         `${rate(results, headsWith(results, flag))}. `,
-      ...(flag.partner === undefined
-        ? []
-        : ["The other head: ", headLink({ layer: flag.layer, head: flag.partner }), ". "]),
       flag.advice && span("advice", flag.advice),
       span("note", ` (${flag.source})`),
       ...explained(results, flag, flag),

@@ -6,7 +6,7 @@ import {
   allHeads, chosenCell, comparedDim, comparedQuery, dimWords, headCell, isPerHead, labelText, otherDims,
 } from "./cells";
 import { div, element, fill, more, refill } from "./element";
-import { badges, flagGroups, flagWords, isRole, ROLE, roleWords } from "./flags";
+import { badges, flagGroups, flagWords, isRole, roleWords } from "./flags";
 import type { Opened, Page, View } from "./page";
 import { comparedChoice, metricOptions } from "./selection";
 import { filterBox, filtered, parseFilter } from "./filter";
@@ -86,16 +86,14 @@ export function withoutUnfinished(text: string, metrics: readonly string[], flag
 
 // Returns the names of all roles and flags in the file, the most frequent first.
 const flagNames = (results: Results): string[] =>
-  flagGroups(results.header.flags ?? []).map(({ flags }) => wordOf(flags[0]!.name));
-
-const wordOf = (name: string): string => (isRole(name) ? name.replace(ROLE, "") : name);
+  flagGroups(results.header.flags ?? []).map(({ flags }) => flags[0]!.name);
 
 // Returns whether the word matches the head. "3.*", "*.5" and "3.5" are names of heads. Other words
 // match a flag or a role with that name, or, if no name in `known` equals the word, one that
 // contains it: "sink" does not match "sinks".
 export const hasWord = ({ head, flags }: HeadRow, word: string, known: readonly string[] = []): boolean => {
   if (/^[\d*]+(\.[\d*]*)?$/.test(word)) return nameFits(headName(head), word);
-  if (known.includes(word)) return flags.some(({ name }) => wordOf(name) === word);
+  if (known.includes(word)) return flags.some(({ name }) => name === word);
   return flags.some(({ name }) => flagWords(name).includes(word.replaceAll("_", " ")));
 };
 
@@ -133,12 +131,12 @@ function headTable(page: Page, metrics: readonly MetricName[], rows: readonly He
     {
       id: "flags",
       title: "Flags",
-      key: ({ flags }) => flags.filter(({ name }) => !isRole(name)).length,
-      show: ({ flags }) => badges(flags.filter(({ name }) => !isRole(name))),
+      key: ({ flags }) => flags.filter((flag) => !isRole(results, flag)).length,
+      show: ({ flags }) => badges(flags.filter((flag) => !isRole(results, flag))),
     },
   ];
-  if (rows.some(({ flags }) => flags.some(({ name }) => isRole(name)))) {
-    columns.splice(1, 0, textColumn("role", "Role", ({ flags }) => roleWords(flags), ({ flags }) => roleWords(flags) || "–"));
+  if (rows.some(({ flags }) => flags.some((flag) => isRole(results, flag)))) {
+    columns.splice(1, 0, textColumn("role", "Role", ({ flags }) => roleWords(results, flags), ({ flags }) => roleWords(results, flags) || "–"));
   }
   const chosen = orderIn(page);
   const order = chosen.order ?? { column: "head", descending: false };

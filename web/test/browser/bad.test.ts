@@ -69,14 +69,14 @@ inBrowser("a page", () => {
     const name = Object.keys(resultsOf("scan").metrics)[2]!;
     const tab = await openWith(scripts, `#overview?metric=${name}`);
     expect(await failure(tab)).toContain("cannot be shown");
-    await tab.page.selectOption("#choose-metric", "max_weight_with_sinks");
+    await tab.page.selectOption("#choose-metric", "max_weight");
     await tab.page.waitForSelector(".map");
     expect(await tab.page.$(".failure")).toBeNull();
   });
 
   test("with values of another shape says which", async () => {
     const results = resultsOf("scan");
-    results.metrics["entropy_with_sinks"]!.values = [[1, 2], [3]];
+    results.metrics["entropy"]!.values = [[1, 2], [3]];
     const tab = await openResults(results, "#overview?metric=entropy");
     expect(await failure(tab)).toMatch(
       /entropy cannot be shown: entropy: expected \d+ values, found 3/,

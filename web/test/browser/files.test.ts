@@ -45,10 +45,10 @@ inBrowser("a picture", () => {
     const tab = await openKind("scan", "#overview?metric=entropy&length=64");
     const { bytes } = await saved(tab, "CSV");
     const lines = bytes.toString("utf8").trimEnd().split("\r\n").map((line) => line.split(","));
-    expect(lines[0]!.slice(0, 3)).toEqual(["layer", "head", "entropy_with_sinks"]);
+    expect(lines[0]!.slice(0, 3)).toEqual(["layer", "head", "entropy"]);
     const { coords, metrics } = resultsOf("scan");
     const at = coords["length"]!.indexOf(64);
-    const values = metrics["entropy_with_sinks"]!.values as number[][][];
+    const values = metrics["entropy"]!.values as number[][][];
     expect(lines.slice(1).map((line) => line.slice(0, 3).map(Number))).toEqual(
       values.flatMap((heads, i) =>
         heads.map((lengths, j) => [coords["layer"]![i], coords["head"]![j], lengths[at]]),

@@ -13,20 +13,20 @@ const column = ({ page }: Tab, id: string) =>
 inBrowser("the table of heads", () => {
   test("sorts by a column, both ways, and says so", async () => {
     const tab = await openKind("scan", "#heads");
-    await tab.page.click("#sort-entropy_normalized_with_sinks");
-    await tab.page.waitForSelector("th[aria-sort=descending] #sort-entropy_normalized_with_sinks");
-    const largest = (await column(tab, "entropy_normalized_with_sinks")).map(Number);
+    await tab.page.click("#sort-entropy_normalized");
+    await tab.page.waitForSelector("th[aria-sort=descending] #sort-entropy_normalized");
+    const largest = (await column(tab, "entropy_normalized")).map(Number);
     expect(largest).toEqual([...largest].sort((a, b) => b - a));
-    const numbers = (resultsOf("scan").metrics["entropy_normalized_with_sinks"]!.values as number[][][])
+    const numbers = (resultsOf("scan").metrics["entropy_normalized"]!.values as number[][][])
       .flat()
       .map((values) => values[values.length - 1]!);
     expect(Math.abs(largest[0]! - Math.max(...numbers))).toBeLessThan(1e-3);
-    expect(await tab.page.evaluate(() => document.activeElement?.id)).toBe("sort-entropy_normalized_with_sinks");
+    expect(await tab.page.evaluate(() => document.activeElement?.id)).toBe("sort-entropy_normalized");
     await tab.page.keyboard.press("Enter");
-    await tab.page.waitForSelector("th[aria-sort=ascending] #sort-entropy_normalized_with_sinks");
-    const smallest = (await column(tab, "entropy_normalized_with_sinks")).map(Number);
+    await tab.page.waitForSelector("th[aria-sort=ascending] #sort-entropy_normalized");
+    const smallest = (await column(tab, "entropy_normalized")).map(Number);
     expect(smallest).toEqual([...smallest].sort((a, b) => a - b));
-    expect(await hashOf(tab)).toBe("#heads?sort=entropy_normalized_with_sinks");
+    expect(await hashOf(tab)).toBe("#heads?sort=entropy_normalized");
   });
 
   test("filters by a flag, as one types", async () => {
@@ -49,10 +49,10 @@ inBrowser("the table of heads", () => {
     const tab = await openKind("scan", "#heads");
     const { page } = tab;
     const status = () => page.textContent("[role=status]");
-    const values = (resultsOf("scan").metrics["entropy_normalized_with_sinks"]!.values as number[][][]).flat();
+    const values = (resultsOf("scan").metrics["entropy_normalized"]!.values as number[][][]).flat();
     const many = values.filter((lengths) => lengths.at(-1)! > 0.9).length;
     expect(many).toBeGreaterThan(0);
-    await page.fill("#filter", "entropy_normalized_with_sinks > 0.9");
+    await page.fill("#filter", "entropy_normalized > 0.9");
     await page.waitForFunction((n) => document.querySelectorAll("tbody tr").length === n, many);
     expect(await status()).toMatch(new RegExp(`^${many} heads? of `));
     await page.fill("#filter", "entropi > 0.9");
@@ -61,7 +61,7 @@ inBrowser("the table of heads", () => {
     await page.fill("#filter", "");
     await page.waitForSelector("#filter[aria-invalid=false]");
     const help = await page.$eval("#filter", (box) => document.getElementById(box.getAttribute("aria-describedby")!)!.textContent);
-    expect(help).toContain("weight_induction_with_sinks > 0.1");
+    expect(help).toContain("weight_induction > 0.1");
   });
 
   test("keeps its head in sight", async () => {
@@ -83,10 +83,10 @@ inBrowser("the table of heads", () => {
     const tab = await openKind("scan", "#heads");
     await tab.page.click(".chooser summary");
     await tab.page.check("label:text-is('attention distance') input");
-    await tab.page.waitForSelector("#sort-attention_distance_with_sinks");
+    await tab.page.waitForSelector("#sort-attention_distance");
     await tab.page.uncheck("label:text-is('weight on sinks') input");
     await tab.page.waitForSelector("#sort-sink_weight", { state: "detached" });
-    expect(await hashOf(tab)).toMatch(/columns=.*attention_distance_with_sinks/);
+    expect(await hashOf(tab)).toMatch(/columns=.*attention_distance/);
   });
 });
 
@@ -102,7 +102,7 @@ inBrowser("the page of a head", () => {
     );
     const { metrics } = resultsOf("scan");
     const found = new Map(lines.map(([name, value, error]) => [name, { value, error }]));
-    for (const name of ["entropy_with_sinks", "effective_tokens_with_sinks", "max_weight_with_sinks", "jacobian_spectral"]) {
+    for (const name of ["entropy", "effective_tokens", "max_weight", "jacobian_spectral"]) {
       const { values, stderr } = metrics[name] as { values: number[][][]; stderr: (number | null)[][][] };
       const said = found.get(name)!;
       const value = values[1]![2]!.at(-1)!;
@@ -171,7 +171,7 @@ inBrowser("two heads", () => {
     expect(await textsOf(page, ".card-name")).toEqual(["Head 0.1", "Head 3.4"]);
     const [layer, head] = [resultsOf("scan").coords["layer"]!, resultsOf("scan").coords["head"]!];
     const of = (l: number, h: number) =>
-      (resultsOf("scan").metrics["entropy_normalized_with_sinks"]!.values as number[][][])[layer.indexOf(l)]![head.indexOf(h)]!.at(-1)!;
+      (resultsOf("scan").metrics["entropy_normalized"]!.values as number[][][])[layer.indexOf(l)]![head.indexOf(h)]!.at(-1)!;
     const cells = await page.$$eval("[aria-labelledby=differences] tbody tr", (rows) =>
       [...rows].map((row) => [...row.children].map((cell) => cell.textContent!)),
     );

@@ -58,7 +58,7 @@ inBrowser("the first screen", () => {
       cells.map((cell) => cell.getAttribute("aria-label")!),
     );
     const { coords } = resultsOf("scan");
-    const { values } = metric("scan", "entropy_with_sinks");
+    const { values } = metric("scan", "entropy");
     const at = coords["length"]!.indexOf(64);
     const expected = values.flatMap((heads, i) =>
       heads.map(
@@ -77,7 +77,7 @@ inBrowser("the first screen", () => {
 
   test("choosing metric, length and N changes map and address", async () => {
     const tab = await openKind("scan");
-    await tab.page.selectOption("#choose-metric", "separability_with_sinks");
+    await tab.page.selectOption("#choose-metric", "separability");
     await tab.page.waitForSelector("#choose-top_n");
     await tab.page.selectOption("#choose-length", "64");
     await tab.page.focus("#choose-top_n");
@@ -89,7 +89,7 @@ inBrowser("the first screen", () => {
     expect(await tab.page.evaluate(() => document.activeElement?.id)).toBe("choose-top_n");
     await tab.page.reload();
     await shown(tab.page);
-    expect(await tab.page.inputValue("#choose-metric")).toBe("separability_with_sinks");
+    expect(await tab.page.inputValue("#choose-metric")).toBe("separability");
     expect(await tab.page.inputValue("#choose-top_n")).toBe("5");
   });
 
@@ -135,7 +135,7 @@ inBrowser("the first screen", () => {
   });
 
   test("a head under the pointer shows its value, a click opens it, and back returns", async () => {
-    const tab = await openKind("scan", "#overview?metric=max_weight_with_sinks");
+    const tab = await openKind("scan", "#overview?metric=max_weight");
     await tab.page.waitForSelector(MAP);
     await tab.page.hover(`${MAP} >> nth=2`);
     const tip = await tab.page.textContent(".tip");
@@ -145,7 +145,7 @@ inBrowser("the first screen", () => {
     expect(await tab.page.textContent("h1")).toBe("Head 0.2");
     await tab.page.goBack();
     await tab.page.waitForSelector(MAP);
-    expect(await tab.page.inputValue("#choose-metric")).toBe("max_weight_with_sinks");
+    expect(await tab.page.inputValue("#choose-metric")).toBe("max_weight");
     await tab.page.goForward();
     await tab.page.waitForSelector(".head-page");
   });

@@ -171,7 +171,7 @@ function monitorRecords(): string {
       family: "gpt2",
       step: 100 * (k + 1),
       tokens: 64,
-      metrics: { entropy_normalized_with_sinks: entropy_with_sinks, logit_range: heads((layer, head) => 3 ** (layer + head) + k) },
+      metrics: { entropy_normalized: entropy, logit_range: heads((layer, head) => 3 ** (layer + head) + k) },
       warnings: k === 11 ? ["step 1000: entropy collapse began in head 1.2: entropy below 0.05 of its maximum"] : [],
     });
   }).join("\n");
@@ -197,10 +197,10 @@ function changedPair(results: ResultsJson, folder: string): void {
     Array.isArray(values) ? values.map((inner) => nested(inner, of)) : of(values as number | null);
   const metric = (name: string): MetricJson => results.metrics[name]!;
   delete metric("sink_weight").stderr;
-  metric("entropy_with_sinks").stderr = nested(metric("entropy_with_sinks").values, () => 0);
-  metric("max_weight_with_sinks").stderr = nested(metric("max_weight_with_sinks").values, () => 0.01);
+  metric("entropy").stderr = nested(metric("entropy").values, () => 0);
+  metric("max_weight").stderr = nested(metric("max_weight").values, () => 0.01);
   write(join(folder, "changed-from"), results);
-  for (const name of ["entropy_with_sinks", "max_weight_with_sinks", "sink_weight"]) {
+  for (const name of ["entropy", "max_weight", "sink_weight"]) {
     metric(name).values = nested(metric(name).values, (value) => value && 1.25 * value);
   }
   write(join(folder, "changed-to"), results);

@@ -86,8 +86,8 @@ inBrowser("what predicts the loss", () => {
     await page.selectOption("#choose-intervention", "topk:k=16");
     await page.waitForFunction(() => document.querySelector(".pictures.wide h2")?.textContent?.includes("topk"));
     // Another pair keeps the text, and so does the page when it is opened again.
-    await link("predictors-text", "entropy_with_sinks").click();
-    await arrived(page, "entropy_with_sinks");
+    await link("predictors-text", "entropy").click();
+    await arrived(page, "entropy");
     await page.reload();
     await shown(page);
     expect(await heading()).toContain("under topk:k=16 against entropy on second.txt");

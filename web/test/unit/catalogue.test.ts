@@ -29,8 +29,8 @@ describe("a metric of a results file", () => {
     ...smallFile(),
     metrics: {
       entropy: metric,
-      entropy_with_sinks_change: { ...metric, change_of: "entropy_with_sinks" },
-      entropy_with_sinks_by_position: metric,
+      entropy_change: { ...metric, change_of: "entropy" },
+      mass_by_position: metric,
       gaussian_rate_mean: metric,
       loss: metric,
       loss_change: { ...metric, change_of: "loss" },
@@ -43,13 +43,13 @@ describe("a metric of a results file", () => {
 
   it("is found in the catalogue in all of its forms", () => {
     const of = (name: string) => results.entry(fromFile(name))?.name;
-    expect(["entropy_with_sinks", "entropy_with_sinks_change", "entropy_with_sinks_by_position"].map(of)).toEqual(Array(3).fill("entropy_with_sinks"));
+    expect(["entropy", "entropy_change", "mass_by_position"].map(of)).toEqual(["entropy", "entropy", "mass"]);
     expect(["gaussian_rate_mean", "loss_change", "my_own"].map(of)).toEqual(["rate_mean", "loss_change", undefined]);
   });
 
   it("has a title", () => {
     expect(results.names().map((name) => results.title(name))).toEqual([
-      "entropy_with_sinks", "change of entropy", "entropy by position", "rate of the mean, Gaussian tokens",
+      "entropy", "change of entropy", "total weight by position", "rate of the mean, Gaussian tokens",
       "loss", "change of the loss", "change of the output", "critical N of the head",
       "my own", "change of my own",
     ]);
@@ -58,9 +58,9 @@ describe("a metric of a results file", () => {
   it("says by itself what its values mean", () => {
     expect(results.isNone("critical_n_head", -1)).toBe(true);
     expect(results.isNone("critical_n_head", 1)).toBe(false);
-    expect(results.isNone("entropy_with_sinks", -1)).toBe(false);
-    expect((["entropy_with_sinks_change", "loss_change", "output_change"] as const).map((name) => results.changed(name))).toEqual([
-      "entropy_with_sinks", "loss", undefined,
+    expect(results.isNone("entropy", -1)).toBe(false);
+    expect((["entropy_change", "loss_change", "output_change"] as const).map((name) => results.changed(name))).toEqual([
+      "entropy", "loss", undefined,
     ]);
   });
 });

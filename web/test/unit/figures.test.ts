@@ -43,7 +43,7 @@ describe("figures of one head", () => {
 
   it("are all there when everything was measured, and each is whole", () => {
     expect(ids(figures)).toEqual([
-      "distance-against-length", "distance-against-n", "separability_with_sinks", "sensitivity", "entropy_with_sinks",
+      "distance-against-length", "distance-against-n", "separability", "sensitivity", "entropy",
       "effective-tokens", "error", "budget", "rank",
     ]);
     figures.forEach(expectWhole);
@@ -56,8 +56,8 @@ describe("figures of one head", () => {
         [0, 1, 2].map((length) => results.value(name, { layer: 1, head: 2, length, top_n: 1 })),
       );
     }
-    for (const name of ["separability_null_with_sinks", "separability_null_local", "separability_sphere"] as const) {
-      expect(column(figure(figures, "separability_with_sinks"), name)).toEqual(
+    for (const name of ["separability_null", "separability_null_local", "separability_sphere"] as const) {
+      expect(column(figure(figures, "separability"), name)).toEqual(
         [0, 1, 2].map((top_n) => results.value(name, { layer: 1, head: 2, top_n })),
       );
     }
@@ -115,8 +115,8 @@ describe("figures of one head", () => {
     const cell = { layer: 0, head: 1, top_n: 2 };
     for (const normalizer of [0, 2]) {
       const [separability] = headFigures(compared, { layer: 0, head: 1 }, { normalizer });
-      expect(column(separability!, "separability_with_sinks")[2]).toBe(
-        compared.value("separability_with_sinks", { ...cell, normalizer }),
+      expect(column(separability!, "separability")[2]).toBe(
+        compared.value("separability", { ...cell, normalizer }),
       );
     }
   });
@@ -136,7 +136,7 @@ describe("figures of the whole model", () => {
 
   it("judges heads at N = 20 or the largest below, and budgets at an error of 5 %, the latest kept", () => {
     const results = madeResults(madeConverge());
-    expect(judgedCell(results, "separability_with_sinks")).toEqual({ top_n: 2 });
+    expect(judgedCell(results, "separability")).toEqual({ top_n: 2 });
     expect(judgedCell(results, "tokens_for_error")).toEqual({ tolerance: 1, sampler: 1 });
     expect(judgedCell(results, "entropy_slope")).toEqual({});
     modelFigures(results).forEach(expectWhole);
@@ -270,9 +270,9 @@ describe("whatever a file holds", () => {
 
   it("draws gaps for undefined values, and no figure where there is nothing else", () => {
     const made = madeScan();
-    made.metrics["separability_with_sinks"]!.value = ({ top_n }) => (top_n === 1 ? null : 0.5);
-    const separability = figure(headFigures(madeResults(made), { layer: 0, head: 0 }), "separability_with_sinks");
-    expect(column(separability, "separability_with_sinks")).toEqual([0.5, null, 0.5]);
+    made.metrics["separability"]!.value = ({ top_n }) => (top_n === 1 ? null : 0.5);
+    const separability = figure(headFigures(madeResults(made), { layer: 0, head: 0 }), "separability");
+    expect(column(separability, "separability")).toEqual([0.5, null, 0.5]);
     expectWhole(separability);
     for (const metric of Object.values(made.metrics)) metric.value = () => null;
     expect(headFigures(madeResults(made), { layer: 0, head: 0 })).toEqual([]);

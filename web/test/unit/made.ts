@@ -118,8 +118,8 @@ const numbered = (count: number): number[] => Array.from({ length: count }, (_, 
 const alike = (dims: string[], names: string, more: Partial<MadeMetric> = {}): Record<string, MadeMetric> =>
   Object.fromEntries(names.split(/\s+/).map((name) => [name, { dims, ...more }]));
 
-const BY_N = `distance distance_bound distance_bound_paper expected_distance expected_distance_context separability_with_sinks
-  separability_null_with_sinks separability_lower separability_null_local separability_excess_with_sinks separability_sphere
+const BY_N = `distance distance_bound distance_bound_paper expected_distance expected_distance_context separability
+  separability_with_sinks separability_null separability_lower separability_null_local separability_excess separability_sphere
   separability_model_lower separability_model_upper separability_lower_paper separability_upper_paper`;
 
 // What a scan of so many heads writes.
@@ -133,7 +133,7 @@ export function madeScan({ layers = 2, heads = 3, lengths = [16, 32, 64], sizes 
       epsilon: [0.001, 10], forecast_length: [128, 256, 512], outcome: ["text"],
     },
     metrics: {
-      ...alike(ofHeads, "entropy_with_sinks entropy_normalized_with_sinks effective_tokens_with_sinks sink_weight mass_90_with_sinks", { stderr: true }),
+      ...alike(ofHeads, "entropy entropy_with_sinks entropy_normalized effective_tokens effective_tokens_with_sinks sink_weight mass_90", { stderr: true }),
       ...alike([...ofHeads, "top_n"], BY_N, { stderr: true }),
       visible_keys: {
         dims: ofHeads, unit: "keys", value: ({ length }) => (lengths[length!]! + 1) / 2,
@@ -228,16 +228,16 @@ export function madeDiff(): Made {
     command: "diff",
     coords: { layer: [0, 1], head: [0, 1, 2], run: ["old", "new"], length: [16, 64] },
     metrics: {
-      entropy_normalized_with_sinks: { dims: ["layer", "head", "run", "length"], stderr: true },
-      entropy_normalized_with_sinks_change: {
-        dims: ["layer", "head", "length"], stderr: true, change_of: "entropy_normalized_with_sinks",
+      entropy_normalized: { dims: ["layer", "head", "run", "length"], stderr: true },
+      entropy_normalized_change: {
+        dims: ["layer", "head", "length"], stderr: true, change_of: "entropy_normalized",
         value: ({ head }) => (head === 1 ? 0.3 : 0.001),
       },
     },
     changes: [
       madeChange("loss", { length: "64" }, 0.125, 0),
-      madeChange("entropy_normalized_with_sinks", { layer: "1", head: "1", length: "16" }, 0.3, 0.01),
-      madeChange("entropy_normalized_with_sinks", { layer: "0", head: "1", length: "64" }, -0.25, 0.01),
+      madeChange("entropy_normalized", { layer: "1", head: "1", length: "16" }, 0.3, 0.01),
+      madeChange("entropy_normalized", { layer: "0", head: "1", length: "64" }, -0.25, 0.01),
       madeChange("union_coverage", { layer: "1", length: "64" }, 0.1, null),
     ],
   };
@@ -246,7 +246,7 @@ export function madeDiff(): Made {
 // Of validate: 12 heads on three texts. The first intervention has a metric that predicts, one whose p is
 // small but whose sign differs on a text, and a flag that predicts; the second has none.
 export const PREDICTORS = [
-  "layer", "entropy_with_sinks", "tokens_for_error sampler=top", "critical_n_head", "constant", "flag sink",
+  "layer", "entropy", "tokens_for_error sampler=top", "critical_n_head", "constant", "flag sink",
   "flag wide",
 ];
 
@@ -378,7 +378,7 @@ export function madeCompare(dim: "normalizer" | "pattern"): Made {
     command: "compare",
     coords: { ...scan.coords, [dim]: ["original", "one", "two"] },
     metrics: {
-      ...alike(["layer", "head", dim, "length"], "entropy_normalized_with_sinks kept_mass", { stderr: true }),
+      ...alike(["layer", "head", dim, "length"], "entropy_normalized kept_mass", { stderr: true }),
       separability: { dims: ["layer", "head", dim, "length", "top_n"], stderr: true },
       loss: { dims: [dim, "outcome", "length"], unit: "nats", stderr: true },
       loss_change: {

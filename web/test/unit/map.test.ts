@@ -17,23 +17,23 @@ describe("the map of a metric", () => {
   const results = madeResults(madeScan());
 
   it("has a row a head in row-major order, with the file's numbers", () => {
-    const map = mapFigure(results, "entropy_with_sinks", { length: 1 });
-    expect(map.columns).toEqual(["layer", "head", "entropy_with_sinks", "entropy_with_sinks_stderr"]);
-    expect(map.rows[4]).toEqual([1, 1, results.value("entropy_with_sinks", { layer: 1, head: 1, length: 1 }), 0.01]);
+    const map = mapFigure(results, "entropy", { length: 1 });
+    expect(map.columns).toEqual(["layer", "head", "entropy", "entropy_stderr"]);
+    expect(map.rows[4]).toEqual([1, 1, results.value("entropy", { layer: 1, head: 1, length: 1 }), 0.01]);
     expectWhole(map);
   });
 
   it("draws one rectangle a head, undefined ones too, layers downwards and heads across", () => {
     const made = madeScan();
-    made.metrics["entropy_with_sinks"]!.value = ({ layer, head }) => (layer === 0 && head === 1 ? null : 0.5 + head!);
-    const drawnCells = cells("entropy_with_sinks", madeResults(made));
+    made.metrics["entropy"]!.value = ({ layer, head }) => (layer === 0 && head === 1 ? null : 0.5 + head!);
+    const drawnCells = cells("entropy", madeResults(made));
     expect(drawnCells).toHaveLength(6);
     const x = drawnCells.map(({ attributes }) => Number(attributes["x"]));
     const y = drawnCells.map(({ attributes }) => Number(attributes["y"]));
     expect(x[0]! < x[1]! && x[1]! < x[2]! && x[3] === x[0]).toBe(true);
     expect(y[0] === y[2] && y[3]! > y[0]!).toBe(true);
     expect(drawnCells[1]!.attributes["fill"]).toBe("#c4c9cf");
-    expectWhole(mapFigure(madeResults(made), "entropy_with_sinks", {}));
+    expectWhole(mapFigure(madeResults(made), "entropy", {}));
   });
 
   it("has one column for a metric of whole layers", () => {
@@ -53,19 +53,19 @@ describe("the map of a metric", () => {
 
   it("holds its place in 1200 heads", () => {
     const many = madeResults(madeScan({ layers: 48, heads: 25 }));
-    expect(cells("entropy_with_sinks", many)).toHaveLength(1200);
-    expectWhole(mapFigure(many, "entropy_with_sinks", {}));
+    expect(cells("entropy", many)).toHaveLength(1200);
+    expectWhole(mapFigure(many, "entropy", {}));
   });
 });
 
 // Of a dead head, and of others as they are.
 const withOneSmall = (small: number) => {
   const made = madeScan();
-  for (const [name, large] of [["entropy_with_sinks", 3], ["entropy_normalized_with_sinks", 0.8], ["effective_tokens_with_sinks", 90]] as const) {
+  for (const [name, large] of [["entropy", 3], ["entropy_normalized", 0.8], ["effective_tokens", 90]] as const) {
     made.metrics[name]!.value = ({ layer, head }) => (layer === 0 && head === 0 ? small : large - 0.1 * head!);
   }
-  made.metrics["effective_tokens_with_sinks"]!.unit = "keys";
-  made.metrics["entropy_with_sinks"]!.unit = "nats";
+  made.metrics["effective_tokens"]!.unit = "keys";
+  made.metrics["entropy"]!.unit = "nats";
   return madeResults(made);
 };
 
@@ -74,7 +74,7 @@ describe("a scale that is not linear", () => {
 
   it("is none of a metric with bounds, or of nats, however small one head is", () => {
     const results = withOneSmall(0.001);
-    for (const [name, middle] of [["entropy_normalized_with_sinks", />0\.40?1?</], ["entropy_with_sinks", />1\.5</]] as const) {
+    for (const [name, middle] of [["entropy_normalized", />0\.40?1?</], ["entropy", />1\.5</]] as const) {
       const map = mapFigure(results, name, {});
       expect(said(map), name).toBe(false);
       expect(drawn(map).text, name).toMatch(middle);
@@ -83,8 +83,8 @@ describe("a scale that is not linear", () => {
 
   it("says so at the legend, in a map", () => {
     const results = withOneSmall(0.001);
-    expect(drawn(mapFigure(results, "effective_tokens_with_sinks", {})).text).toContain("(keys, log scale)");
-    expect(drawn(mapFigure(withOneSmall(50), "effective_tokens_with_sinks", {})).text).not.toContain("log scale");
+    expect(drawn(mapFigure(results, "effective_tokens", {})).text).toContain("(keys, log scale)");
+    expect(drawn(mapFigure(withOneSmall(50), "effective_tokens", {})).text).not.toContain("log scale");
   });
 });
 

@@ -8,8 +8,8 @@ test("rows are those of the list, in its order", () => {
   const rows = changeRows(madeResults(madeDiff()));
   expect(rows.map(({ metric, head, at }) => [metric, head, at])).toEqual([
     ["loss", "all", "length L 64"],
-    ["entropy_normalized_with_sinks", "1.1", "length L 16"],
-    ["entropy_normalized_with_sinks", "0.1", "length L 64"],
+    ["entropy_normalized", "1.1", "length L 16"],
+    ["entropy_normalized", "0.1", "length L 64"],
     ["union_coverage", "1.*", "length L 64"],
   ]);
   expect(rows.map(errorsOf)).toEqual([Infinity, 30, 25, NaN]);
@@ -17,7 +17,7 @@ test("rows are those of the list, in its order", () => {
 
 test("an intervention stands apart from the place", () => {
   const labels = { normalizer: "sparsemax", layer: "0", head: "2", length: "16" };
-  const made = { ...madeDiff(), changes: [madeChange("entropy_with_sinks", labels, 1, 0.1)] };
+  const made = { ...madeDiff(), changes: [madeChange("entropy", labels, 1, 0.1)] };
   expect(changeRows(madeResults(made))[0]).toMatchObject({
     head: "0.2", intervention: "sparsemax", at: "length L 16",
   });

@@ -12,12 +12,12 @@ import { smallFile, smallResults } from "./page-results";
 const results = smallResults();
 
 test("a cell is what the address says, else the longest length and the paper's N", () => {
-  expect(chosenCell(results, "separability_with_sinks")).toEqual({ length: 1, top_n: 1 });
-  expect(chosenCell(results, "separability_with_sinks", { length: "32", top_n: "100" })).toEqual({
+  expect(chosenCell(results, "separability")).toEqual({ length: 1, top_n: 1 });
+  expect(chosenCell(results, "separability", { length: "32", top_n: "100" })).toEqual({
     length: 0,
     top_n: 2,
   });
-  expect(chosenCell(results, "separability_with_sinks", { length: "33" })).toEqual({ length: 1, top_n: 1 });
+  expect(chosenCell(results, "separability", { length: "33" })).toEqual({ length: 1, top_n: 1 });
 });
 
 test("the overview names the layers without a window", () => {
@@ -40,7 +40,7 @@ test("a comparison opens on what an intervention changes, not on the model as it
     expect(comparedDim(compared)).toBe(dim);
   }
   expect(comparedDim(madeResults(madeDiff()))).toBe("run");
-  expect(chosenCell(madeResults(madeDiff()), "entropy_normalized_with_sinks")).toEqual({ run: 1, length: 1 });
+  expect(chosenCell(madeResults(madeDiff()), "entropy_normalized")).toEqual({ run: 1, length: 1 });
   expect(comparedDim(results)).toBeUndefined();
 });
 
@@ -74,15 +74,15 @@ test("the losses of answers are not taken for those of a text", () => {
 test("heads are named by their labels, not by their places", () => {
   expect(allHeads(results)).toHaveLength(6);
   expect(headCell(results, { layer: 2, head: 5 })).toEqual({ layer: 1, head: 2 });
-  expect(isPerHead(results, "entropy_with_sinks")).toBe(true);
+  expect(isPerHead(results, "entropy")).toBe(true);
   expect(isPerHead(results, "loss")).toBe(false);
 });
 
 test("what is read from the map: value with its unit, rows, and a dash where undefined", () => {
-  expect(reading(results, "entropy_with_sinks", { length: 0 }, { layer: 2, head: 1 })).toBe(
+  expect(reading(results, "entropy", { length: 0 }, { layer: 2, head: 1 })).toBe(
     "entropy 9 nats, 32 rows",
   );
-  expect(reading(results, "entropy_with_sinks", { length: 1 }, { layer: 2, head: 5 })).toBe(
+  expect(reading(results, "entropy", { length: 1 }, { layer: 2, head: 5 })).toBe(
     "entropy –, 0 rows",
   );
   expect(reading(results, fromFile("surprise"), {}, { layer: 2, head: 1 })).toBe("surprise –");
@@ -102,7 +102,7 @@ test("keys move inside the map and never out of it", () => {
 
 test("metrics that the catalogue does not know are offered last", () => {
   const options = metricOptions(results, results.names());
-  expect(options[0]).toEqual({ value: "entropy_with_sinks", text: "entropy_with_sinks", group: "weights" });
-  expect(options.map(({ value }) => value)).toEqual(["entropy_with_sinks", "separability_with_sinks", "loss", "surprise"]);
+  expect(options[0]).toEqual({ value: "entropy", text: "entropy", group: "weights" });
+  expect(options.map(({ value }) => value)).toEqual(["entropy", "separability", "loss", "surprise"]);
   expect(options[3]).toEqual({ value: "surprise", text: "surprise", group: "other" });
 });

@@ -8,7 +8,7 @@ import { hasWord, headRows, metricColumn, namedHeads, withoutUnfinished, type He
 import { valueText } from "../../src/page/provenance";
 import { smallResults } from "./page-results";
 
-const columns = ["surprise", "entropy_with_sinks"].map((name) => metricColumn(smallResults(), fromFile(name)));
+const columns = ["surprise", "entropy"].map((name) => metricColumn(smallResults(), fromFile(name)));
 const names = ["sink", "wide"];
 const asked = (filter: string, rows = headRows(smallResults())) => {
   const { rows: left, problem } = filtered(rows, parseFilter(namedHeads(filter), columns), columns, (row, word) => hasWord(row, word, names), names);
@@ -37,10 +37,10 @@ test("the filter compares numbers, of a metric by its name or its title, and all
   expect(found("entropy<1e1")).toEqual(["0.0", "0.1", "0.5", "2.0"]); // not one that is undefined
   expect(found("sink entropy > .5")).toEqual(["0.1"]);
   expect(found("2.* surprise > 3 sink")).toEqual(["2.5"]);
-  const named = [{ id: "entropy_normalized_with_sinks", title: "normalized entropy, all", numeric: true }];
-  for (const name of ["entropy_normalized_with_sinks", "entropy normalized", "Normalized Entropy, all"]) {
-    expect(parseFilter(`over selected ${name} < -.5`, named)).toEqual({
-      words: ["over", "selected"], conditions: [{ column: "entropy_normalized_with_sinks", sign: "<", number: -0.5 }], problem: "",
+  const named = [{ id: "entropy_normalized", title: "normalized entropy, all", numeric: true }];
+  for (const name of ["entropy_normalized", "entropy normalized", "Normalized Entropy, all"]) {
+    expect(parseFilter(`near previous ${name} < -.5`, named)).toEqual({
+      words: ["near", "previous"], conditions: [{ column: "entropy_normalized", sign: "<", number: -0.5 }], problem: "",
     });
   }
 });
@@ -53,17 +53,17 @@ test("layers and heads may be named in words, and conditions are put together by
 });
 
 test("the name of a metric that has no condition yet is left aside", () => {
-  const without = (text: string) => withoutUnfinished(text, ["weight_induction_with_sinks", "sink_weight"], ["sink"]);
+  const without = (text: string) => withoutUnfinished(text, ["weight_induction", "sink_weight"], ["sink"]);
   expect(without("layer 3 weight_ind")).toBe("layer 3 ");
-  expect(without("weight_induction_with_sinks")).toBe("");
+  expect(without("weight_induction")).toBe("");
   expect(without("sin")).toBe("sin"); // a flag begins so
-  expect(without("weight_induction_with_sinks > 0.1")).toBe("weight_induction_with_sinks > 0.1");
-  expect(without("weight_induction_with_sinks > we")).toBe("weight_induction_with_sinks > we"); // wrong, and said to be
+  expect(without("weight_induction > 0.1")).toBe("weight_induction > 0.1");
+  expect(without("weight_induction > we")).toBe("weight_induction > we"); // wrong, and said to be
 });
 
 test("the filter says what is wrong with it, and holds to the rest", () => {
   expect(asked("entropi > 3 sink")).toEqual({
-    heads: ["0.1", "2.5"], problem: '"entropi>3": there is no column "entropi"; the nearest is "entropy_with_sinks"',
+    heads: ["0.1", "2.5"], problem: '"entropi>3": there is no column "entropi"; the nearest is "entropy"',
   });
   expect(asked("surprise > much").problem).toBe('"surprise>much": expected a number after >');
   expect(asked("surprise >").problem).toBe('"surprise>": expected a number after >');
@@ -84,7 +84,7 @@ test("a value that says none is no number, and a name may hold a sign", () => {
   expect(parseFilter("t=2", column)).toEqual({ words: ["t=2"], conditions: [], problem: "" });
 });
 
-test("a role is filtered as a flag is, and named without its prefix", () => {
+test("a role is filtered as a flag is", () => {
   const rows = [
     { head: { layer: 0, head: 1 }, flags: [{ name: "induction" }, { name: "sink" }] },
     { head: { layer: 0, head: 2 }, flags: [{ name: "sinks" }, { name: "previous" }] },
@@ -92,9 +92,11 @@ test("a role is filtered as a flag is, and named without its prefix", () => {
   ] as unknown as HeadRow[];
   const named = (filter: string) => asked(filter, rows).heads;
   expect(named("induction")).toEqual(["0.1"]);
-  expect(named("role")).toEqual(["0.1", "0.2"]);
   expect(named("sink")).toEqual(["0.1", "0.3"]);
-  expect(rows.map(({ flags }) => roleWords(flags))).toEqual(["induction", "sinks, previous", ""]);
+  const words = { meaning: "", means: "", next: "", role: true };
+  const results = smallResults();
+  results.header.flag_words = { induction: words, sinks: words, previous: words, sink: { ...words, role: false } };
+  expect(rows.map(({ flags }) => roleWords(results, flags))).toEqual(["induction", "sinks, previous", ""]);
   expect(named("previous sinks")).toEqual(["0.2"]); // a head may have several
 });
 
@@ -113,8 +115,8 @@ test("in a sentence heads are links, measured numbers facts, and a temperature i
       "of 110.",
     heads: ["0.1", "1.3", "2.0"],
     facts: [
-      fact("0.1", "constant"), fact("0.10", "cell", "entropy_with_sinks"),
-      fact("10", "standard_error", "mass_90_with_sinks"), fact("999", "cell", "x"),
+      fact("0.1", "constant"), fact("0.10", "cell", "entropy"),
+      fact("10", "standard_error", "mass_90"), fact("999", "cell", "x"),
     ],
   });
   expect(said.map(({ text }) => text).join("")).toBe(

@@ -19,7 +19,7 @@ const CORRELATION = {
   p: [[0.0625, 0.5], [0.0009765625, null]],
   rows: [[12, 11], [10, 0]],
 };
-const COORDS = { predictor: ["entropy_with_sinks", "horizon"], outcome: ["answers", "text"], length: [32, 64] };
+const COORDS = { predictor: ["entropy", "horizon"], outcome: ["answers", "text"], length: [32, 64] };
 const LOSS = { dims: ["outcome", "length"], unit: "nats", values: [[null, 4], [3, 2]] };
 const PARTS = ["values", "stderr", "low", "high", "p", "rows"] as const; // as a page has them
 

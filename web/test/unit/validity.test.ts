@@ -22,21 +22,21 @@ describe("what predicts", () => {
       [0, 1].filter((intervention) => prediction(results, { predictor, intervention }).predicts)
         .map((intervention) => [name, intervention]),
     );
-    expect(predicting).toEqual([["entropy_with_sinks", 0], ["critical_n_head", 0], ["flag wide", 0]]);
+    expect(predicting).toEqual([["entropy", 0], ["critical_n_head", 0], ["flag wide", 0]]);
     const none = changedValues("predicts", (_, was) => was && 0);
-    expect(prediction(none, pair("entropy_with_sinks")).predicts).toBe(false);
+    expect(prediction(none, pair("entropy")).predicts).toBe(false);
     const { predicts: _, ...older } = madeValidate().metrics;
-    expect(prediction(madeResults({ ...madeValidate(), metrics: older }), pair("entropy_with_sinks")).predicts).toBe(false);
+    expect(prediction(madeResults({ ...madeValidate(), metrics: older }), pair("entropy")).predicts).toBe(false);
   });
 
   it("is best where it predicts, and begins with the best of the best", () => {
-    expect(strongest(results, 0)).toMatchObject({ ...pair("entropy_with_sinks"), predicts: true });
+    expect(strongest(results, 0)).toMatchObject({ ...pair("entropy"), predicts: true });
     // A larger correlation does not predict.
     const larger = changedValues("rank_correlation", (cell, was) =>
       cell["predictor"] === 2 && cell["intervention"] === 0 ? 0.875 : was);
-    expect(strongest(larger, 0)).toMatchObject(pair("entropy_with_sinks"));
+    expect(strongest(larger, 0)).toMatchObject(pair("entropy"));
     expect(strongest(results, 1)).toMatchObject({ ...pair("critical_n_head", 1), predicts: false });
-    expect(strongestPair(results)).toMatchObject(pair("entropy_with_sinks"));
+    expect(strongestPair(results)).toMatchObject(pair("entropy"));
     const nothing = changedValues("rank_correlation", () => null);
     expect(strongest(nothing, 0)).toBeUndefined();
     expect(chosenPair(nothing, {})).toEqual({ predictor: 0, intervention: 0 });
@@ -45,18 +45,18 @@ describe("what predicts", () => {
   it("is chosen by the address", () => {
     const query = { predictor: "flag sink", intervention: "softmax:t=2" };
     expect(chosenPair(results, query)).toEqual(pair("flag sink", 1));
-    expect(chosenPair(results, { predictor: "gone" })).toEqual(pair("entropy_with_sinks"));
+    expect(chosenPair(results, { predictor: "gone" })).toEqual(pair("entropy"));
   });
 
   it("has words and units", () => {
     const title = (name: string) => predictorTitle(results, name);
     expect(title("budget_keys sampler=top")).toBe("keys to keep, sampler top");
-    expect(title("flag wide")).toBe("flag over selected");
+    expect(title("flag wide")).toBe("flag wide");
     expect(title("output_change under sinks:sinks=4,window=60")).toBe(
       "change of the output under sinks:sinks=4,window=60",
     );
     expect(title("my_own_metric")).toBe("my own metric");
-    expect(["entropy_with_sinks", "entropy_normalized_with_sinks", "flag sink", "my_own"].map((name) => predictorUnit(results, name)))
+    expect(["entropy", "entropy_normalized", "flag sink", "my_own"].map((name) => predictorUnit(results, name)))
       .toEqual(["nats", "", "", ""]);
     expect([0.514, -0.5, 0, NaN].map((value) => signed(value))).toEqual(["+0.51", "-0.50", "+0.00", "–"]);
     expect(signed(-0.00104, 4)).toBe("-0.0010");
@@ -65,7 +65,7 @@ describe("what predicts", () => {
 
 describe("the scatter plot of a pair", () => {
   it("has the predictor on a text and the mean change on the others", () => {
-    const figure = predictionFigure(results, pair("entropy_with_sinks"))!;
+    const figure = predictionFigure(results, pair("entropy"))!;
     expectWhole(figure);
     expect(figure.rows).toHaveLength(36);
     const [layer, head] = [1, 2];
@@ -81,7 +81,7 @@ describe("the scatter plot of a pair", () => {
   });
 
   it("tells the texts apart and labels the heads", () => {
-    const figure = predictionFigure(results, pair("entropy_with_sinks"))!;
+    const figure = predictionFigure(results, pair("entropy"))!;
     const { text } = drawn(figure);
     for (const name of ["a.txt", "b.txt", "c.txt"]) expect(text).toContain(`metric on ${name}</text>`);
     expect(text).toContain("<title>layer 1, head 2, b.txt: 0.701, 0.06 ± 0.014 nats</title>");
@@ -89,7 +89,7 @@ describe("the scatter plot of a pair", () => {
     expect(dots(figure)).toHaveLength(36 + 3); // and the key
     // More texts than colours are not told apart by colours that repeat.
     const seven = madeResults(madeValidate(["a", "b", "c", "d", "e", "f", "g"]));
-    expect(drawn(predictionFigure(seven, pair("entropy_with_sinks"))!).text).not.toContain("metric on");
+    expect(drawn(predictionFigure(seven, pair("entropy"))!).text).not.toContain("metric on");
   });
 
   it("is of one text where asked, with its correlation", () => {
@@ -139,7 +139,7 @@ describe("the scatter plot of a pair", () => {
   it("leaves out a head without a loss on some text", () => {
     const gone = changedValues("validated_loss_change", ({ layer, head, text }, was) =>
       layer === 0 && head === 0 && text === 2 ? null : was);
-    const figure = predictionFigure(gone, pair("entropy_with_sinks"))!;
+    const figure = predictionFigure(gone, pair("entropy"))!;
     expectWhole(figure);
     expect(figure.title).toContain("11 heads");
     expect(dots(figure)).toHaveLength(33 + 3);
@@ -150,13 +150,13 @@ describe("the scatter plot of a pair", () => {
     expectWhole(figure);
     expect(figure.title).toContain("no rank correlation");
     const nothing = changedValues("predictor_value", () => null);
-    expect(predictionFigure(nothing, pair("entropy_with_sinks"))?.title ?? "").not.toContain("NaN");
-    expect(predictionFigure(changedValues("validated_loss_change", () => null), pair("entropy_with_sinks"))).toBeUndefined();
+    expect(predictionFigure(nothing, pair("entropy"))?.title ?? "").not.toContain("NaN");
+    expect(predictionFigure(changedValues("validated_loss_change", () => null), pair("entropy"))).toBeUndefined();
   });
 
   it("is of the same text where there is one", () => {
     const one = madeResults(madeValidate(["only.txt"]));
-    const figure = predictionFigure(one, pair("entropy_with_sinks"))!;
+    const figure = predictionFigure(one, pair("entropy"))!;
     expectWhole(figure);
     expect(column(figure, "loss_change")).toEqual(
       [0, 1, 2].flatMap((layer) => [0, 1, 2, 3].map((head) =>
@@ -169,10 +169,10 @@ describe("the scatter plot of a pair", () => {
   it("bends the axis of the loss where a few heads change it most", () => {
     const far = changedValues("validated_loss_change", ({ layer, head }, was) =>
       layer === 2 && head === 3 ? 40 : was);
-    const figure = predictionFigure(far, pair("entropy_with_sinks"))!;
+    const figure = predictionFigure(far, pair("entropy"))!;
     expectWhole(figure);
     expect(drawn(figure).text).toContain("logarithmic beyond");
-    expect(drawn(predictionFigure(results, pair("entropy_with_sinks"))!).text).not.toContain("logarithmic beyond");
+    expect(drawn(predictionFigure(results, pair("entropy"))!).text).not.toContain("logarithmic beyond");
   });
 
   it("draws the best of each intervention as standard figures", () => {
