@@ -19,7 +19,11 @@ Style style_of(Verdict verdict) {
   return verdict == Verdict::does_not_hold ? Style::warning : Style::faint;
 }
 
-std::string claims(const Results& results, const Painter& paint, std::size_t width) {
+}  // namespace
+
+std::string render_claims(const Results& results, const TableOptions& options) {
+  const Painter paint(options.color);
+  const std::size_t width = std::min(options.width, kTableWidth);
   TextTable table(
       paint, {left_column("verdict", kVerdict - 1), left_column("claim, and what was measured")});
   for (const Claim& claim : results.claims) {
@@ -39,14 +43,6 @@ std::string claims(const Results& results, const Painter& paint, std::size_t wid
     table.row({});
   }
   return table.text();
-}
-
-}  // namespace
-
-std::string render_claims(const Results& results, const TableOptions& options) {
-  const Painter paint(options.color);
-  const std::size_t width = std::min(options.width, kTableWidth);
-  return claims(results, paint, width);
 }
 
 }  // namespace headgauge::cli

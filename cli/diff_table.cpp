@@ -17,8 +17,6 @@
 namespace headgauge::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kDiffLabel = 10;
 
 // Shows four digits, so that a change in the third is visible.
@@ -80,8 +78,6 @@ class DiffTable {
   }
 
   std::string header() const {
-    const Json& before = diff_.settings["old"];
-    const Json& after = diff_.settings["new"];
     std::string compared;
     for (const char* coord : {"layer", "head", "length"}) {
       if (diff_.coord(coord) == nullptr) continue;
@@ -96,8 +92,8 @@ class DiffTable {
     if (diff_.settings.contains("pairs")) {
       pairs = fmt::format("changes on {} texts, each by itself", diff_.settings["pairs"].dump());
     }
-    return line("old", run_text(before)) + line("new", run_text(after)) +
-           line("settings", settings_text({before["settings"], after["settings"]})) +
+    return run_lines({"old", "new"}, {diff_.settings["old"], diff_.settings["new"]}, paint_,
+                     options_.width) +
            line("pairs", pairs) + line("compared", compared) + line("loss", loss_text());
   }
 

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "cli/columns.hpp"
 #include "cli/overview.hpp"
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <utility>
 
-#include "cli/columns.hpp"
 #include "cli/table_header.hpp"
 #include "headgauge/ranks.hpp"
 

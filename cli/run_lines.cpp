@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "cli/table_style.hpp"
 #include "headgauge/results_folder.hpp"
 #include "headgauge/text.hpp"
 
@@ -19,24 +18,10 @@ std::string plain(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string text_at(const Json& object, const char* key) {
-  const auto it = object.find(key);
-  return it == object.end() ? "" : plain(*it);
-}
-
-}  // namespace
-
-std::vector<Results> read_runs(std::string& path) {
-  const std::vector<std::string> files = results_files(path);
-  if (files.size() == 1) path = files.front();
-  std::vector<Results> runs;
-  for (const std::string& file : files) runs.push_back(read_results(file));
-  return runs;
-}
-
+// Example: "a/results.json: scan of gpt2 on book.txt".
 std::string run_text(const Json& run) {
-  std::string text = shortened(text_at(run, "file"), kTableWidth) + ":";
-  const std::string command = text_at(run, "command"), model = text_at(run, "model");
+  std::string text = shortened(text_of(run, "file"), kTableWidth) + ":";
+  const std::string command = text_of(run, "command"), model = text_of(run, "model");
   text += " " + (command.empty() ? "a run" : shortened(command, kTableWidth));
   if (!model.empty()) text += " of " + shortened(model, kTableWidth);
   const auto names = run.find("text");
@@ -46,24 +31,54 @@ std::string run_text(const Json& run) {
   return text;
 }
 
+// Example: "normalizer: softmax -> ssmax; seed: 0 -> 1".
 std::string settings_text(const std::vector<Json>& runs) {
   constexpr std::size_t kLongest = 40;
   std::vector<std::string> keys;
-  for (const Json& settings : runs) {
-    for (const auto& [key, value] : settings.items()) {
+  for (const Json& run : runs) {
+    for (const auto& [key, value] : run["settings"].items()) {
       if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
     }
   }
   std::vector<std::string> parts;
   for (const std::string& key : keys) {
     std::vector<std::string> values;
-    for (const Json& settings : runs) {
+    for (const Json& run : runs) {
+      const Json& settings = run["settings"];
       values.push_back(
           shortened(settings.contains(key) ? plain(settings.at(key)) : "none", kLongest));
     }
     parts.push_back(fmt::format("{}: {}", legible(key), fmt::join(values, " -> ")));
   }
   return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+}  // namespace
+
+std::string text_of(const Json& object, const char* key) {
+  const auto it = object.find(key);
+  return it == object.end() || it->is_null() ? "" : plain(*it);
+}
+
+std::vector<Results> read_runs(std::string& path) {
+  const std::vector<std::string> files = results_files(path);
+  if (files.size() == 1) path = files.front();
+  std::vector<Results> runs;
+  for (const std::string& file : files) runs.push_back(read_results(file));
+  return runs;
+}
+
+std::string run_lines(const std::vector<std::string>& labels, const std::vector<Json>& runs,
+                      const Painter& paint, std::size_t width) {
+  constexpr std::string_view kSettings = "settings";
+  std::size_t indent = kSettings.size();
+  for (const std::string& label : labels) indent = std::max(indent, label.size());
+  indent += kGap;
+  std::string out;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    out += paint.entry(Style::faint, labels[i], run_text(runs[i]), width, indent);
+  }
+  return out + paint.entry(Style::faint, kSettings, settings_text(runs), width, indent);
 }
 
 }  // namespace headgauge::cli

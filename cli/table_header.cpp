@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "cli/run_lines.hpp"
 #include "cli/text_table.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
@@ -18,14 +19,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLabel = 12;
-
-// Results files may lack these entries; an absent one reads as empty.
-std::string text_of(const Json& object, const char* key) {
-  const auto it = object.find(key);
-  if (it == object.end() || it->is_null()) return "";
-  return it->is_string() ? it->get<std::string>()
-                         : it->dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 std::string joined(const std::vector<std::string>& parts) {
   std::string text;

@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cli/table_style.hpp"
+#include "headgauge/catalogue.hpp"
 
 namespace headgauge::cli {
 
@@ -68,6 +70,14 @@ class TextTable {
   std::vector<TextColumn> columns_;
   std::vector<Row> rows_;
 };
+
+// Returns the column of a metric, with its meaning from the catalogue (a user's own has none
+// there).
+TextColumn metric_column(const Column& column);
+
+// Returns one line of a legend: the title of a column and its meaning; empty without a meaning.
+std::string legend_line(const Painter& paint, Style style, std::string_view title,
+                        std::string_view meaning, std::size_t width);
 
 // Returns the line that says how many lines of a table --top leaves out; nothing if it leaves out
 // none.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "cli/columns.hpp"
 #include "cli/table_header.hpp"
 #include "cli/tables.hpp"
 #include "cli/text_table.hpp"

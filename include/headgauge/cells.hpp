@@ -116,6 +116,10 @@ std::string intervention_dimension(const Results& results);
 // Formats a change for display: "-0.0116 ± 0.0036". Omits the error if there is none.
 std::string with_error(const MetricCell& change);
 
+// Formats a cell for display, as the next function does. If a search found nothing, the text is
+// ">128", with the largest N searched; what it found is a whole number.
+std::string value_text(const Results& results, const MetricCell& cell);
+
 // Formats a value for display: 3 significant digits above 1, 2 decimals below, no exponent.
 std::string rounded(double value);
 

@@ -36,18 +36,10 @@ using OptionValue = std::variant<bool*, int*, double*, std::uint64_t*, std::stri
                                  std::vector<int>*, std::vector<double>*, std::vector<std::string>*,
                                  std::optional<int>*, std::optional<double>*, Texts*, Choice>;
 
-// The headings that group the options.
+// Headings that group options of the command line; those of the library have theirs in options/.
 namespace option_group {
 inline constexpr const char* input = "Input";
-inline constexpr const char* compared = "What is compared";
-inline constexpr const char* changed = "What is changed";
-inline constexpr const char* searched = "What is searched";
-inline constexpr const char* measured = "What is measured";
 inline constexpr const char* drawn = "What is drawn";
-inline constexpr const char* sensitivity = "Sensitivity";
-inline constexpr const char* critical = "Distances and critical N";
-inline constexpr const char* synthetic = "Synthetic tokens";
-inline constexpr const char* running = "Running";
 inline constexpr const char* output = "Output";
 }  // namespace option_group
 
@@ -57,7 +49,7 @@ struct Option {
   // The form that the user types: "N" or "random|top2"; "N,N..." for a list, or "FILE..." if its
   // values are separate arguments. Empty for a flag that takes no value.
   std::string form;
-  std::string group = {};    // see option_group; empty if none
+  std::string group = {};    // the heading; empty if none
   std::string help;          // {} is replaced by the default, {groups} by the groups of metrics
   std::string details = {};  // what the documentation adds to the help
   // The accepted values: whole numbers from `least` to `most`; other numbers above 0, or from

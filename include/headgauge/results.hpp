@@ -208,6 +208,7 @@ struct Results {
   // Adds an array as a metric, and coordinates for those of its dims that are new. Throws
   // UsageError if a coordinate of that name has other labels.
   LabelledArray& add_metric(const std::string& name, LabelledArray array);
+  std::vector<std::string> metric_names() const;
   const LabelledArray* metric(std::string_view name) const;
   LabelledArray* metric(std::string_view name);
   // Returns the metric of that name; UsageError if there is none.

@@ -17,6 +17,7 @@
 #include "headgauge/metric_names.hpp"
 #include "headgauge/view.hpp"
 #include "results/header.hpp"
+#include "results/json_number.hpp"
 
 namespace headgauge::report {
 namespace {
@@ -25,7 +26,7 @@ using Json = nlohmann::ordered_json;
 
 Json numbers(const std::vector<double>& values) {
   Json list = Json::array();
-  for (const double value : values) list.push_back(std::isfinite(value) ? Json(value) : Json());
+  for (const double value : values) list.push_back(json_number(value));
   return list;
 }
 
@@ -118,8 +119,6 @@ Json kept_changes(const LabelledArray& of, const LabelledArray& change, const st
   return kept;
 }
 
-}  // namespace
-
 bool is_difference(const Results& results, const LabelledArray& metric) {
   const std::string dim = intervention_dimension(results);
   const LabelledArray* of = metric.change_of.empty() ? nullptr : results.metric(metric.change_of);
@@ -150,28 +149,36 @@ bool is_left_out(std::string_view name, const LabelledArray& metric) {
   return find_metric_info(of) != nullptr && of != metric::entropy_with_sinks && of != metric::effective_tokens_with_sinks;
 }
 
-std::string overview_text(const Results& results) {
-  Json metrics = Json::array();
+}  // namespace
+
+std::vector<PageMetric> page_metrics(const Results& results) {
+  std::vector<PageMetric> list;
   std::size_t k = 0;
   for (const auto& [name, metric] : results.metrics) {
-    const std::string element = element_name(k++);
+    std::string element = fmt::format("metric-{}", k++);
     if (is_left_out(name, metric)) continue;
-    Json info{{"name", name}, {"element", element}};
-    if (is_difference(results, metric)) {
-      info["kept_changes"] = kept_changes(results.require_metric(metric.change_of), metric,
-                                          intervention_dimension(results));
-    }
-    info.update(attributes_to_json(metric));
-    metrics.push_back(std::move(info));
+    list.push_back({name, std::move(element), metric, is_difference(results, metric)});
   }
-  return json_text(Json{{"header", complete_header(results)},
-                        {"metrics", std::move(metrics)},
-                        {"tables", view::to_json(view::tables(results, 0))},
-                        {"flag_words", flag_words(results)}});
+  return list;
 }
 
-std::string element_name(std::size_t k) {
-  return fmt::format("metric-{}", k);
+std::string overview_text(const Results& results, const std::vector<PageMetric>& metrics) {
+  Json list = Json::array();
+  for (const PageMetric& metric : metrics) {
+    Json& info = list.emplace_back(Json{{"name", metric.name}, {"element", metric.element}});
+    if (metric.difference) {
+      info["kept_changes"] = kept_changes(results.require_metric(metric.array.change_of),
+                                          metric.array, intervention_dimension(results));
+    }
+    info.update(attributes_to_json(metric.array));
+  }
+  // The page has the changes of a series from its metrics.
+  std::vector<view::Table> tables = view::tables(results, 0);
+  if (results.command == Command::series) tables.clear();
+  return json_text(Json{{"header", complete_header(results)},
+                        {"metrics", std::move(list)},
+                        {"tables", view::to_json(tables)},
+                        {"flag_words", flag_words(results)}});
 }
 
 std::string numbers_text(const LabelledArray& metric) {

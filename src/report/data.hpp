@@ -5,25 +5,29 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "headgauge/results.hpp"
 
 namespace headgauge::report {
 
+// A metric of the page, and the page's name for its numbers.
+struct PageMetric {
+  std::string name;
+  std::string element;
+  const LabelledArray& array;
+  // True for a metric of a comparison that is nothing but the differences to the original's values,
+  // which the page computes.
+  bool difference = false;
+};
+
+// Lists the metrics that the page has: all but those by position that no figure draws.
+std::vector<PageMetric> page_metrics(const Results& results);
+
 // Returns {"header": all of results.json except metrics and what examples_text() returns,
 // "metrics": [{name, dims, unit, element}]}. The header of a diff or a comparison includes the list
 // of changes, computed if the results lack it.
-std::string overview_text(const Results& results);
-
-// Returns whether a metric of a comparison is nothing but the differences to the original's values,
-// which the page computes.
-bool is_difference(const Results& results, const LabelledArray& metric);
-
-// Returns whether the page does without a metric: one by position that no figure draws.
-bool is_left_out(std::string_view name, const LabelledArray& metric);
-
-// Returns the overview's name for the numbers of the k-th metric.
-std::string element_name(std::size_t k);
+std::string overview_text(const Results& results, const std::vector<PageMetric>& metrics);
 
 // Returns {"values": [...], "stderr": [...], "rows": [...]}: flat, row-major, null for undefined.
 std::string numbers_text(const LabelledArray& metric);

@@ -1,4 +1,5 @@
 // Draws the standard figures as SVG, with the script of web/.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/strict_json.hpp"
@@ -12,15 +13,13 @@ namespace headgauge {
 
 std::vector<Drawing> draw_figures(const Results& results) {
   report::require_bundle();
+  const std::vector<report::PageMetric> metrics = report::page_metrics(results);
   const auto load = [&](std::string_view element) {
-    std::size_t k = 0;
-    for (const auto& [name, metric] : results.metrics) {
-      if (report::element_name(k++) == element) return report::numbers_text(metric);
-    }
-    return std::string();
+    const auto found = std::ranges::find(metrics, element, &report::PageMetric::element);
+    return found == metrics.end() ? "" : report::numbers_text(found->array);
   };
   const std::string drawn =
-      report::run_figures(report::figures_script(), report::overview_text(results), load);
+      report::run_figures(report::figures_script(), report::overview_text(results, metrics), load);
   std::vector<Drawing> drawings;
   for (const auto& one : parse_json(drawn, "figures")) {
     std::string svg = one.at("svg");

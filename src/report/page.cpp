@@ -103,11 +103,10 @@ void write_report(const Results& results, const std::string& path) {
   if (place == page.npos) throw std::logic_error("the report page has no place for the results");
   write_atomically(path, [&](AtomicFile& file) {
     file.write(page.substr(0, place));
-    write_text(file, "headgauge-data", report::overview_text(results), kLargeOverview);
-    std::size_t k = 0;
-    for (const auto& [name, metric] : results.metrics) {
-      const std::string id = report::element_name(k++);
-      if (report::is_left_out(name, metric) || report::is_difference(results, metric)) continue;
+    const std::vector<report::PageMetric> metrics = report::page_metrics(results);
+    write_text(file, "headgauge-data", report::overview_text(results, metrics), kLargeOverview);
+    for (const auto& [name, id, metric, difference] : metrics) {
+      if (difference) continue;
       if (metric.values.size() > kLarge) {
         const report::PackedNumbers packed = report::packed_numbers(metric);
         write_script(file, id, "application/gzip", base64(gzip(packed.bytes)), packed.parts);

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
@@ -230,21 +231,13 @@ std::vector<std::string> MetricInfo::all_dims() const {
 }
 
 std::string_view in_words(MetricGroup::Needs needs) {
-  switch (needs) {
-    case MetricGroup::Needs::nothing:
-      break;
-    case MetricGroup::Needs::x:
-      return "the vectors x";
-    case MetricGroup::Needs::shares:
-      return "the vectors x and MeasureOptions::top_share";
-    case MetricGroup::Needs::loss:
-      return "a prediction of the next token";
-    case MetricGroup::Needs::intervention:
-      return "a ScanOptions::normalizer or a ScanOptions::pattern";
-    case MetricGroup::Needs::answers:
-      return "tasks";
-  }
-  return "";
+  constexpr std::array words = {"",
+                                "the vectors x",
+                                "the vectors x and MeasureOptions::top_share",
+                                "a prediction of the next token",
+                                "a ScanOptions::normalizer or a ScanOptions::pattern",
+                                "tasks"};
+  return words.at(static_cast<std::size_t>(needs));
 }
 
 const std::vector<MetricGroup>& metric_groups() {

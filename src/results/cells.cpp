@@ -222,6 +222,15 @@ std::string with_error(const MetricCell& change) {
   return fmt::format("{:+.4f} ± {:.4f}", change.value, change.standard_error);
 }
 
+std::string value_text(const Results& results, const MetricCell& cell) {
+  if (cell.is_none) {
+    const auto limit = critical_range(results);
+    return limit ? fmt::format(">{}", *limit) : "none";
+  }
+  const bool whole = results.require_metric(cell.metric).none.has_value();
+  return whole ? fmt::format("{:.0f}", cell.value) : rounded(cell.value);
+}
+
 std::string rounded(double value) {
   if (!std::isfinite(value)) return "-";
   const double size = std::abs(value);

@@ -69,19 +69,21 @@ class Lister {
   // values.
   template <class Visit>
   void each_metric(const Visit& visit) const {
-    const std::string dim = intervention_dimension(results_);
+    const std::string intervention = intervention_dimension(results_);
     for (const auto& [name, change] : results_.metrics) {
       if (change.change_of.empty()) continue;
       const LabelledArray* metric = results_.metric(change.change_of);
       if (metric == nullptr) continue;
+      const bool of_runs = metric->has_dim("run");
+      const std::string dim = of_runs ? "run" : intervention;
+      if (!of_runs &&
+          (change.has_dim("position") || !metric->has_dim(dim) || !change.has_dim(dim))) {
+        continue;
+      }
       const double largest = largest_of(*metric);
-      if (metric->has_dim("run")) {
-        visit(MetricPairs(results_, change.change_of), largest);
-      } else if (!change.has_dim("position") && !dim.empty() && metric->has_dim(dim) &&
-                 change.has_dim(dim)) {
-        for (Index k = 1; k < change.dim(dim).size(); ++k) {
-          visit(MetricPairs(results_, change.change_of, change, dim, k), largest);
-        }
+      for (Index k = 1; k < metric->dim(dim).size(); ++k) {
+        visit(MetricPairs(results_, change.change_of, dim, k, of_runs ? nullptr : &change),
+              largest);
       }
     }
   }

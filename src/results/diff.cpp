@@ -14,6 +14,7 @@
 #include "headgauge/text.hpp"
 #include "results/declared.hpp"
 #include "results/diff_notices.hpp"
+#include "results/texts_apart.hpp"
 #include "results/value_or.hpp"
 
 namespace headgauge {
@@ -114,37 +115,37 @@ class Difference {
                                "leave out one of the two"));
       }
     }
-    const bool same_longest = longest_length(before_) == longest_length(after_);
-    const bool lacks_change = ran_without_change(before_) || ran_without_change(after_);
     for (const auto& [name, metric] : after_.metrics) {
-      const LabelledArray* old = before_.metric(name);
-      const MetricInfo* info = find_metric_info(name);
       if (!options_.metrics.empty() && !asked_for(name)) continue;
       if (!options_.heads.empty() && !metric.of_heads()) continue;
-      if (old == nullptr) {
-        left_out_.new_only.push_back(name);
-      } else if (old->dim_names() != metric.dim_names() || old->unit != metric.unit) {
-        left_out_.different.push_back(name);
-      } else if (lacks_change && info != nullptr &&
-                 (info->group == "model" || info->group == "answers")) {
-        left_out_.without_change.push_back(name);
-      } else if (follows(metric)) {
-        left_out_.following.push_back(name);
-      } else if (metric.unit == "seconds" && !asked_for(name)) {
-        left_out_.times.push_back(name);
-      } else if (!same_longest && of_longest(name, metric)) {
-        left_out_.of_longest.push_back(name);
-      } else if (std::ranges::any_of(metric.dim_names(),
-                                     [&](const auto& d) { return shared(d).empty(); })) {
-        left_out_.disjoint.push_back(name);
-      } else {
-        chosen_.push_back(name);
-      }
+      list_of(name, metric).push_back(name);
     }
     if (!options_.metrics.empty() || !options_.heads.empty()) return;
     for (const auto& [name, metric] : before_.metrics) {
       if (after_.metric(name) == nullptr) left_out_.old_only.push_back(name);
     }
+  }
+
+  // Returns the list that a metric of the new run belongs to: those compared, or a reason why not.
+  std::vector<std::string>& list_of(const std::string& name, const LabelledArray& metric) {
+    const LabelledArray* old = before_.metric(name);
+    const MetricInfo* info = find_metric_info(name);
+    if (old == nullptr) return left_out_.new_only;
+    if (old->dim_names() != metric.dim_names() || old->unit != metric.unit) {
+      return left_out_.different;
+    }
+    const bool of_model = info != nullptr && (info->group == "model" || info->group == "answers");
+    if (of_model && (ran_without_change(before_) || ran_without_change(after_))) {
+      return left_out_.without_change;
+    }
+    if (follows(metric)) return left_out_.following;
+    if (metric.unit == "seconds" && !asked_for(name)) return left_out_.times;
+    if (longest_length(before_) != longest_length(after_) && of_longest(name, metric)) {
+      return left_out_.of_longest;
+    }
+    const bool disjoint = std::ranges::any_of(metric.dim_names(),
+                                              [&](const auto& dim) { return shared(dim).empty(); });
+    return disjoint ? left_out_.disjoint : chosen_;
   }
 
   // Returns whether the metric is the change of another metric that is compared too, and so
@@ -288,6 +289,17 @@ class Difference {
 
 Results diff(const Results& before, const Results& after, const DiffOptions& options) {
   return Difference(before, after, options).run();
+}
+
+Results diff(std::span<const Results> before, std::span<const Results> after,
+             const DiffOptions& options) {
+  if (before.size() == 1 && after.size() == 1) return diff(before[0], after[0], options);
+  std::vector<Results> pairs;
+  for (const auto& runs :
+       runs_by_text(std::array{before, after}, std::array{options.old_file, options.new_file})) {
+    pairs.push_back(diff(runs[0], runs[1], options));
+  }
+  return mean_over_texts(pairs, {"/old", "/new"});
 }
 
 }  // namespace headgauge

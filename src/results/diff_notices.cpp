@@ -18,25 +18,18 @@ using Json = nlohmann::ordered_json;
 
 constexpr Index kFewestBatches = 4;  // documents; see BatchMeans
 
-std::string command_of(const Results& results) {
-  const std::string_view text = command_text(results.command);
-  return std::string(text.empty() ? "a run" : text);
-}
-
 // Describes a run: "scan with lengths 32, 64, layers 0-5, heads 0-5, metrics entropy, mass and 40
 // more".
 std::string holding(const Results& results) {
-  std::string text = command_of(results);
+  std::string text(results.command == Command::unknown ? "a run" : command_text(results.command));
   std::string separator = " with ";
   for (const char* coord : {"length", "layer", "head"}) {
     if (results.coord(coord) == nullptr) continue;
     text += fmt::format("{}{}s {}", separator, coord, labels_text(results.coord(coord)->labels()));
     separator = ", ";
   }
-  std::vector<std::string> names;
-  for (const auto& [name, metric] : results.metrics) names.push_back(name);
-  if (names.empty()) return text + separator + "no metrics";
-  return text + separator + "metrics " + names_text(names);
+  if (results.metrics.empty()) return text + separator + "no metrics";
+  return text + separator + "metrics " + names_text(results.metric_names());
 }
 
 // Returns whether standard errors come from the variation between documents.

@@ -9,6 +9,7 @@
 #include "headgauge/results.hpp"
 #include "results/header.hpp"
 #include "results/json_fields.hpp"
+#include "results/json_number.hpp"
 #include "results/schema.hpp"
 
 namespace headgauge {
@@ -25,7 +26,7 @@ Json label(double value) {
 }
 
 Json cell(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
+  return json_number(value);
 }
 // Degrees of freedom, which are usually whole numbers.
 struct Freedom {

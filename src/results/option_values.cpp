@@ -96,9 +96,13 @@ class Setter {
     *member = one_of({"true", "false"}) == 0;
   }
   void operator()(int* member) const { *member = is_none() ? 0 : whole(); }
-  void operator()(std::optional<int>* member) const { *member = is_none() ? 0 : whole(); }
   void operator()(double* member) const { *member = real(value_); }
-  void operator()(std::optional<double>* member) const { *member = real(value_); }
+  template <class T>
+  void operator()(std::optional<T>* member) const {
+    T value{};
+    operator()(&value);
+    *member = value;
+  }
   void operator()(std::uint64_t* member) const {
     const auto number = number_in<std::uint64_t>(value_);
     if (!number) misfit("a whole number from 0 to 2^64 - 1", value_);
@@ -136,41 +140,17 @@ class Setter {
     operator()(&files);
     *member = text_files(files);
   }
-  void operator()(std::vector<double>* member) const {
-    if (is_range()) {
-      *member = range();
-      return;
-    }
-    std::vector<double> numbers;
-    if (is_none()) {
-      *member = std::move(numbers);
-      return;
-    }
-    const bool takes_range = option_.form.ends_with(kRange);
-    for (const Json& item : items()) {
-      if (!takes_range) {
-        numbers.push_back(real(item));
-        continue;
-      }
-      const auto number = number_in<double>(item);
-      if (!number) misfit("numbers separated by commas, or FIRST:LAST:COUNT", value_, kCorrect);
-      numbers.push_back(*number);
-    }
-    *member = std::move(numbers);
-  }
-  void operator()(std::vector<int>* member) const {
-    std::vector<int> numbers;
+  template <class T>
+  void operator()(std::vector<T>* member) const {
+    std::vector<T> numbers;
     if (is_range()) {
       // Whole numbers are meant, not what pow() leaves of them.
       for (const double n : range()) {
-        numbers.push_back(static_cast<int>(std::clamp(n + 1e-6, 0.0, 2e9)));
+        numbers.push_back(std::is_integral_v<T> ? static_cast<T>(std::clamp(n + 1e-6, 0.0, 2e9))
+                                                : static_cast<T>(n));
       }
     } else if (!is_none()) {
-      for (const Json& item : items()) {
-        const auto number = number_in<int>(item);
-        if (!number) misfit("whole numbers separated by commas", value_, kCorrect);
-        numbers.push_back(*number);
-      }
+      for (const Json& item : items()) numbers.push_back(in_list<T>(item));
     }
     *member = std::move(numbers);
   }
@@ -187,6 +167,17 @@ class Setter {
     std::vector<Json> items;
     for (std::string& part : split_at(value_.get<std::string>(), ',')) items.emplace_back(part);
     return items;
+  }
+
+  template <class T>
+  T in_list(const Json& item) const {
+    if (std::is_floating_point_v<T> && !option_.form.ends_with(kRange)) {
+      return static_cast<T>(real(item));
+    }
+    if (const auto number = number_in<T>(item)) return *number;
+    misfit(std::is_integral_v<T> ? "whole numbers separated by commas"
+                                 : "numbers separated by commas, or FIRST:LAST:COUNT",
+           value_, kCorrect);
   }
 
   bool is_range() const {

@@ -32,23 +32,20 @@ struct Pair {
 // The values of a metric before and after.
 class MetricPairs {
  public:
-  // Pairs the runs of a diff.
-  MetricPairs(const Results& diff, const std::string& name)
+  // Pairs the first place along a dim with another: the runs of a diff, or the original and an
+  // intervention. `change`: the metric's, if results do not name it NAME_change.
+  MetricPairs(const Results& results, const std::string& name, const std::string& dim = "run",
+              Index place = 1, const LabelledArray* change = nullptr)
       : name_(name),
-        before_(diff.require_metric(name).isel("run", 0)),
-        after_(diff.require_metric(name).isel("run", 1)) {
-    const LabelledArray* change = diff.metric(name + "_change");
-    change_ =
-        change != nullptr && change->change_of == name ? *change : difference(before_, after_);
+        before_(results.require_metric(name).isel(dim, 0)),
+        after_(results.require_metric(name).isel(dim, place)) {
+    if (change == nullptr) change = results.metric(name + "_change");
+    const bool known = change != nullptr && change->change_of == name;
+    change_ = !known                 ? difference(before_, after_)
+              : change->has_dim(dim) ? change->isel(dim, place)
+                                     : *change;
+    if (dim != "run") intervention_ = {dim, results.require_coord(dim).label(place)};
   }
-  // Pairs the original with the intervention at index `place` along `dim` of a comparison.
-  MetricPairs(const Results& comparison, const std::string& name, const LabelledArray& change,
-              const std::string& dim, Index place)
-      : name_(name),
-        before_(comparison.require_metric(name).isel(dim, 0)),
-        after_(comparison.require_metric(name).isel(dim, place)),
-        change_(change.isel(dim, place)),
-        intervention_({dim, comparison.require_coord(dim).label(place)}) {}
 
   const std::vector<Dimension>& dims() const { return before_.dims(); }
   bool of_heads() const { return before_.of_heads(); }

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "headgauge/text.hpp"
@@ -28,73 +29,38 @@ Timings& Timings::operator+=(const Timings& other) {
 }
 
 std::string_view verdict_text(Verdict verdict) {
-  if (verdict == Verdict::holds) return "holds";
-  if (verdict == Verdict::does_not_hold) return "does not hold";
-  return verdict == Verdict::cannot_tell ? "cannot tell" : "not tested";
+  constexpr std::array texts = {"holds", "does not hold", "cannot tell", "not tested"};
+  return texts.at(static_cast<std::size_t>(verdict));
 }
 
 std::string_view command_text(Command command) {
-  switch (command) {
-    case Command::unknown:
-      return "";
-    case Command::scan:
-      return "scan";
-    case Command::compare:
-      return "compare";
-    case Command::converge:
-      return "converge";
-    case Command::simulate:
-      return "converge --synthetic";
-    case Command::reproduce_limits:
-      return "reproduce limits";
-    case Command::reproduce_tokens:
-      return "reproduce tokens";
-    case Command::diff:
-      return "diff";
-    case Command::validate:
-      return "validate";
-    case Command::plan:
-      return "plan";
-    case Command::series:
-      return "series";
-    case Command::monitor:
-      return "monitor";
-  }
-  return "";
+  constexpr std::array texts = {"",
+                                "scan",
+                                "compare",
+                                "converge",
+                                "converge --synthetic",
+                                "reproduce limits",
+                                "reproduce tokens",
+                                "diff",
+                                "validate",
+                                "plan",
+                                "series",
+                                "monitor"};
+  return texts.at(static_cast<std::size_t>(command));
 }
 
 std::string_view kind_text(FactSource::Kind kind) {
-  switch (kind) {
-    case FactSource::Kind::cell:
-      return "cell";
-    case FactSource::Kind::standard_error:
-      return "standard_error";
-    case FactSource::Kind::low:
-      return "low";
-    case FactSource::Kind::high:
-      return "high";
-    case FactSource::Kind::p:
-      return "p";
-    case FactSource::Kind::coordinate:
-      return "coordinate";
-    case FactSource::Kind::setting:
-      return "setting";
-    case FactSource::Kind::flags:
-      return "flags";
-    case FactSource::Kind::heads:
-      return "heads";
-    case FactSource::Kind::heads_with:
-      return "heads_with";
-    case FactSource::Kind::constant:
-      return "constant";
-    case FactSource::Kind::derived:
-      return "derived";
-    case FactSource::Kind::critical_range:
-      return "critical_range";
-    case FactSource::Kind::length_limit:
-      return "length_limit";
-  }
-  return "";
+  constexpr std::array texts = {
+      "cell",           "standard_error", "low",   "high",       "p",        "coordinate",
+      "setting",        "flags",          "heads", "heads_with", "constant", "derived",
+      "critical_range", "length_limit"};
+  return texts.at(static_cast<std::size_t>(kind));
+}
+
+std::vector<std::string> Results::metric_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, array] : metrics) names.push_back(name);
+  return names;
 }
 
 void Results::set_coord(const std::string& name, Coordinate labels) {
@@ -157,8 +123,7 @@ LabelledArray* Results::metric(std::string_view name) {
 
 const LabelledArray& Results::require_metric(std::string_view name) const {
   if (const LabelledArray* array = metric(name)) return *array;
-  std::vector<std::string> known;
-  for (const auto& [other, array] : metrics) known.push_back(other);
+  const std::vector<std::string> known = metric_names();
   throw UsageError(fault("results", fmt::format("a metric \"{}\"", name),
                          "none" + metric_hint(name, known), "the metrics are " + joined(known)));
 }

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -37,10 +39,9 @@ void require_metrics(const std::vector<std::string>& metrics, const std::string&
 
 class Series {
  public:
-  Series(std::span<const Results* const> runs, std::span<const std::string> names,
+  Series(std::vector<NamedRun> runs, std::span<const std::string> names,
          const SeriesOptions& options)
-      : options_(options) {
-    for (std::size_t i = 0; i < runs.size(); ++i) runs_.push_back({runs[i], names[i]});
+      : runs_(std::move(runs)), options_(options) {
     order_runs(names);
     require_same_cells();
   }
@@ -174,7 +175,7 @@ class Series {
     for (const std::string& name : options_.metrics) {
       if (is_of_heads(name)) continue;
       throw UsageError(fault("SeriesOptions::metrics", "metrics of heads that all results have",
-                             in_quotes(name) + metric_hint(name, names_of(run(count() - 1))),
+                             in_quotes(name) + metric_hint(name, run(count() - 1).metric_names()),
                              "`headgauge list measures` lists them"));
     }
     for (const auto& [name, array] : run(count() - 1).metrics) {
@@ -183,12 +184,6 @@ class Series {
       if (wanted && is_of_heads(name)) metrics_.push_back(name);
     }
     require_metrics(metrics_, runs_.front().name);
-  }
-
-  static std::vector<std::string> names_of(const Results& results) {
-    std::vector<std::string> names;
-    for (const auto& [name, array] : results.metrics) names.push_back(name);
-    return names;
   }
 
   void add_curves(const std::string& name) {
@@ -215,7 +210,10 @@ class Series {
       const LabelledArray changes = difference(values.isel(kStep, 0), values.isel(kStep, -1));
       for (const HeadName& head : heads_) {
         const StepCurve curve = curve_of(results_, values, head.layer_index, head.head_index);
-        if (curve.steps.size() < count()) continue;  // undefined at some step
+        if (curve.steps.size() < count()) {
+          if (!curve.steps.empty()) ++undefined_[metrics_[static_cast<std::size_t>(m)]];
+          continue;
+        }
         const std::vector<Index> at = {head.layer_index, head.head_index, m};
         change.set(at, changes.at({head.layer_index, head.head_index}));
         slope.set(at, slope_of(curve));
@@ -238,7 +236,7 @@ class Series {
           "the names give no steps, so the steps are 1, 2 ... in the given order "
           "(SeriesOptions::steps sets them)");
     }
-    for (std::string& notice : series_notices(runs_, results_)) {
+    for (std::string& notice : series_notices(runs_, undefined_, results_)) {
       results_.notices.push_back(std::move(notice));
     }
   }
@@ -249,15 +247,18 @@ class Series {
   bool counted_ = false;  // the steps number the runs
   std::vector<HeadName> heads_;
   std::vector<std::string> metrics_;
+  std::map<std::string, std::int64_t> undefined_;  // heads that lack a value at some step
   Results results_;
 };
 
-// Joins the runs at one place of each step.
-Results join_text(std::span<const std::vector<Results>> runs, std::size_t place,
-                  std::span<const std::string> names, const SeriesOptions& options) {
-  std::vector<const Results*> of_text;
-  for (const auto& of_step : runs) of_text.push_back(&of_step[place]);
-  return Series(of_text, names, options).join();
+// Joins the runs of one text, one of each step.
+Results join_text(std::span<const Results* const> runs, std::span<const std::string> names,
+                  const SeriesOptions& options) {
+  std::vector<NamedRun> named;
+  for (std::size_t step = 0; step < runs.size(); ++step) {
+    named.push_back({runs[step], names[step]});
+  }
+  return Series(std::move(named), names, options).join();
 }
 
 // The metrics that the series of all texts have, and those that only some have.
@@ -283,15 +284,15 @@ MetricsOfTexts metrics_of(std::span<const Results> joined) {
 // Joins the runs of each text, and returns the mean over the texts.
 Results join_texts(std::span<const std::vector<Results>> runs, std::span<const std::string> names,
                    SeriesOptions options) {
-  std::vector<std::vector<Results>> steps;
-  for (std::size_t step = 0; step < runs.size(); ++step) {
-    steps.push_back(in_order_of_texts(runs[step], runs.front(), names[step]));
-  }
+  const std::vector<std::vector<Results>> texts =
+      runs_by_text(std::vector<std::span<const Results>>(runs.begin(), runs.end()), names);
   std::vector<Results> joined;
   const auto join = [&] {
     joined.clear();
-    for (std::size_t text = 0; text < steps.front().size(); ++text) {
-      joined.push_back(join_text(steps, text, names, options));
+    for (const std::vector<Results>& of_text : texts) {
+      std::vector<const Results*> of_steps;
+      for (const Results& run : of_text) of_steps.push_back(&run);
+      joined.push_back(join_text(of_steps, names, options));
     }
   };
   join();
@@ -300,9 +301,12 @@ Results join_texts(std::span<const std::vector<Results>> runs, std::span<const s
   options.metrics = metrics.shared;
   require_metrics(options.metrics, names.front());
   if (!metrics.missing.empty()) join();
-  Results mean = mean_over_texts(joined);
+  std::vector<std::string> described;
+  for (std::size_t step = 0; step < runs.size(); ++step) {
+    described.push_back(fmt::format("/runs/{}", step));
+  }
+  Results mean = mean_over_texts(joined, described);
   if (!metrics.missing.empty()) mean.notices.push_back(missing_on_some_texts(metrics.missing));
-  mean.settings["pairs"] = joined.size();
   for (const Results& one : std::span(joined).subspan(1)) {
     for (const char* where : {"length", "judged_n"}) {
       const auto value = [&](const Results& of) { return of.settings.value(where, Json()); };
@@ -310,10 +314,6 @@ Results join_texts(std::span<const std::vector<Results>> runs, std::span<const s
       throw BadInputError(fault(names.front(), fmt::format("one {} for all texts", where),
                                 fmt::format("{} and {}", value(mean).dump(), value(one).dump()),
                                 "scan all texts at the same lengths, with the same --top-n"));
-    }
-    for (std::size_t step = 0; step < steps.size(); ++step) {
-      auto& texts = mean.settings["runs"][step]["text"];
-      for (const auto& text : one.settings["runs"][step]["text"]) texts.push_back(text);
     }
   }
   return mean;
@@ -323,9 +323,12 @@ Results join_texts(std::span<const std::vector<Results>> runs, std::span<const s
 
 Results series(std::span<const std::vector<Results>> runs, std::span<const std::string> names,
                const SeriesOptions& options) {
-  const auto alone = [](const std::vector<Results>& of_step) { return of_step.size() == 1; };
-  Results results = std::ranges::all_of(runs, alone) ? join_text(runs, 0, names, options)
-                                                     : join_texts(runs, names, options);
+  std::vector<const Results*> alone;
+  for (const std::vector<Results>& of_step : runs) {
+    if (of_step.size() == 1) alone.push_back(&of_step.front());
+  }
+  Results results = alone.size() == runs.size() ? join_text(alone, names, options)
+                                                : join_texts(runs, names, options);
   judge_changes(results, options.level);
   return results;
 }

@@ -64,8 +64,7 @@ void judge_changes(Results& joined, double level) {
   LabelledArray& half = add_declared(joined, metric::series_half_step);
   LabelledArray& changes = *joined.metric(metric::series_change);
   const auto metrics = joined.coord_names("series_metric");
-  std::vector<double> p;
-  std::vector<std::size_t> tested;
+  std::vector<double> tested(changes.values.size(), kUndefined);
   changes.each([&](std::span<const Index> cell, std::size_t at) {
     const Estimate change = changes.at_offset(at);
     if (std::isnan(change.value)) return;
@@ -77,12 +76,12 @@ void judge_changes(Results& joined, double level) {
     const bool same = is_rounding(curve.values.front().value, curve.values.back().value);
     changes.p[at] = same ? 1 : t_test(mean_of(change)).p;
     // A standard error of 0 leaves no randomness, so the change is not tested.
-    if (change.standard_error == 0) return;
-    p.push_back(changes.p[at]);
-    tested.push_back(at);
+    if (change.standard_error > 0) tested[at] = changes.p[at];
   });
-  p = adjusted_p_values(p);
-  for (std::size_t i = 0; i < p.size(); ++i) changes.p[tested[i]] = p[i];
+  tested = adjusted_p_values(tested);
+  for (std::size_t i = 0; i < tested.size(); ++i) {
+    if (!std::isnan(tested[i])) changes.p[i] = tested[i];
+  }
 
   std::string place;
   const auto& settings = joined.settings;

@@ -20,8 +20,9 @@ bool is_defined(double value) {
 
 class SeriesNotices {
  public:
-  SeriesNotices(const std::vector<NamedRun>& runs, const Results& joined)
-      : runs_(runs), joined_(joined) {}
+  SeriesNotices(const std::vector<NamedRun>& runs,
+                const std::map<std::string, std::int64_t>& undefined, const Results& joined)
+      : runs_(runs), undefined_(undefined), joined_(joined) {}
 
   std::vector<std::string> sentences() {
     say_what_differs();
@@ -72,20 +73,7 @@ class SeriesNotices {
     say("metrics that only some of the results have are left out",
         names_text({names.begin(), names.end()}));
 
-    std::map<std::string, std::int64_t> undefined;
-    const auto metrics = joined_.coord_names("series_metric");
-    const LabelledArray& changes = joined_.require_metric(metric::series_change);
-    for (Index m = 0; m < std::ssize(metrics); ++m) {
-      const std::string& name = metrics[static_cast<std::size_t>(m)];
-      const LabelledArray& curves = joined_.require_metric(name);
-      const LabelledArray change = changes.isel("series_metric", m);
-      change.each([&](std::span<const Index> head, std::size_t at) {
-        const LabelledArray curve = curves.isel("layer", head[0]).isel("head", head[1]);
-        const bool somewhere = std::ranges::any_of(curve.values, is_defined);
-        if (somewhere && !is_defined(change.values[at])) ++undefined[name];
-      });
-    }
-    say("undefined at some step in this many heads, so without a change", counts_text(undefined));
+    say("undefined at some step in this many heads, so without a change", counts_text(undefined_));
   }
 
   void say_what_errors_hold() {
@@ -108,6 +96,7 @@ class SeriesNotices {
   }
 
   const std::vector<NamedRun>& runs_;
+  const std::map<std::string, std::int64_t>& undefined_;
   const Results& joined_;
   std::vector<std::string> all_;
 };
@@ -140,8 +129,10 @@ std::string untested_notice(const Results& joined) {
   return "without standard errors, so not tested: " + names_text(untested);
 }
 
-std::vector<std::string> series_notices(const std::vector<NamedRun>& runs, const Results& joined) {
-  return SeriesNotices(runs, joined).sentences();
+std::vector<std::string> series_notices(const std::vector<NamedRun>& runs,
+                                        const std::map<std::string, std::int64_t>& undefined,
+                                        const Results& joined) {
+  return SeriesNotices(runs, undefined, joined).sentences();
 }
 
 }  // namespace headgauge

@@ -104,28 +104,31 @@ std::string missing_on_some_texts(const std::vector<std::string>& names) {
   return "left out, for some of the texts lack them or have other labels: " + names_text(names);
 }
 
-std::vector<Results> in_order_of_texts(std::span<const Results> runs,
-                                       std::span<const Results> reference,
-                                       const std::string& file) {
-  if (runs.size() != reference.size() || runs.size() < kFewestTexts) {
-    throw BadInputError(
-        fault(file, fmt::format("as many results as the others, {} or more", kFewestTexts),
-              std::to_string(runs.size()), "scan every model on the same texts, each by itself"));
-  }
-  std::vector<Results> ordered;
-  for (const Results& of : reference) {
-    const auto same = [&](const Results& run) { return same_text(run, of); };
-    const auto count = std::ranges::count_if(runs, same);
-    if (count != 1) {
-      throw BadInputError(fault(file, "one result on " + text_of(of), std::to_string(count),
-                                "scan every model on the same texts, each by itself"));
+std::vector<std::vector<Results>> runs_by_text(std::span<const std::span<const Results>> models,
+                                               std::span<const std::string> files) {
+  const std::span<const Results> first = models.front();
+  std::vector<std::vector<Results>> texts(first.size());
+  for (std::size_t m = 0; m < models.size(); ++m) {
+    if (models[m].size() != first.size() || first.size() < kFewestTexts) {
+      throw BadInputError(fault(
+          files[m], fmt::format("as many results as the others, {} or more", kFewestTexts),
+          std::to_string(models[m].size()), "scan every model on the same texts, each by itself"));
     }
-    ordered.push_back(without_errors(*std::ranges::find_if(runs, same)));
+    for (std::size_t text = 0; text < texts.size(); ++text) {
+      const auto same = [&](const Results& run) { return same_text(run, first[text]); };
+      const auto count = std::ranges::count_if(models[m], same);
+      if (count != 1) {
+        throw BadInputError(fault(files[m], "one result on " + text_of(first[text]),
+                                  std::to_string(count),
+                                  "scan every model on the same texts, each by itself"));
+      }
+      texts[text].push_back(without_errors(*std::ranges::find_if(models[m], same)));
+    }
   }
-  return ordered;
+  return texts;
 }
 
-Results mean_over_texts(std::span<const Results> results) {
+Results mean_over_texts(std::span<const Results> results, const std::vector<std::string>& runs) {
   Results mean = results.front();
   mean.metrics.clear();
   mean.notices.clear();
@@ -148,13 +151,18 @@ Results mean_over_texts(std::span<const Results> results) {
         [&](std::span<const Index> cell, std::size_t at) { all.set(cell, mean_at(arrays, at)); });
   }
   mean.flags = flags_of_all(results);
+  mean.settings["pairs"] = results.size();
   for (const Results& one : results.subspan(1)) {
     append_text(mean.text, one.text);
     mean.partial = mean.partial || one.partial;
+    for (const std::string& run : runs) {
+      const nlohmann::ordered_json::json_pointer texts(run + "/text");
+      for (const auto& text : one.settings.at(texts)) mean.settings[texts].push_back(text);
+    }
   }
-  std::vector<NamedRun> runs;
-  for (const Results& one : results) runs.push_back({&one, text_of(one)});
-  inherit_notices(mean.notices, runs);
+  std::vector<NamedRun> named;
+  for (const Results& one : results) named.push_back({&one, text_of(one)});
+  inherit_notices(mean.notices, named);
   if (!missing.empty()) mean.notices.push_back(missing_on_some_texts(missing));
   return mean;
 }

@@ -19,7 +19,7 @@ std::string found(Keys& keys, const char* key) {
 }
 
 void require_known(const std::string& place, const std::string& metric) {
-  if (!metric.empty() && find_metric_info(metric) == nullptr) {
+  if (!metric.empty() && metric[0] != '{' && find_metric_info(metric) == nullptr) {
     refuse(place, "there is no metric \"" + metric + "\"");
   }
 }
@@ -88,6 +88,7 @@ DeclaredTable read_table(Json object, const std::string& group) {
   table.only = found(keys, "only");
   table.best = found(keys, "best");
   table.faint_unless = found(keys, "faint_unless");
+  table.shown = found(keys, "shown");
   table.sorted = keys.find<bool>("sorted").value_or(false);
   table.most = keys.find<Index>("most").value_or(0);
   table.notes = keys.find<std::vector<std::string>>("notes").value_or(std::vector<std::string>());
@@ -95,7 +96,8 @@ DeclaredTable read_table(Json object, const std::string& group) {
     table.columns.push_back(read_column(std::move(column), table.name));
   }
   keys.done();
-  for (const std::string& metric : {table.judges, table.only, table.best, table.faint_unless}) {
+  for (const std::string& metric :
+       {table.judges, table.only, table.best, table.faint_unless, table.shown}) {
     require_known(table.name, metric);
   }
   return table;

@@ -15,7 +15,7 @@ namespace headgauge::view {
 using At = std::vector<std::pair<std::string, std::string>>;
 
 struct DeclaredColumn {
-  std::string metric;
+  std::string metric;      // {DIM}: the metric that the row's label of this dim names
   std::string title = {};  // {} is the label of `each`, {DIM} that of a dim in `at`
   std::string unit = {};
   bool explains = false;     // the legend has the metric's meaning
@@ -25,7 +25,7 @@ struct DeclaredColumn {
   std::string over = {};  // the figure of all other dims: mean, median, largest, sum; `heads`: the
                           // mean over heads
   std::string show = {};  // how a value is written: see shown() in table.cpp
-  std::string part = {};  // `rows`: the number of rows in place of the value
+  std::string part = {};  // `rows`: the number of rows in place of the value; `p`: that of its test
   bool error = false;     // with the standard error
   bool interval = false;  // with the 95 % interval
   std::string star = {};  // marked if this is at most .05 (`p`), 1 (a metric) or a gain
@@ -46,8 +46,10 @@ struct DeclaredTable {
   std::string only = {};             // rows where this metric is not 1 are left out
   std::string best = {};  // the change k > 0 of each row with the least value of this metric
   std::string faint_unless = {};  // a metric that is not 1: the row says little
-  bool sorted = false;  // the rows with the largest |value| first; those without one left out
-  Index most = 0;       // rows that are shown; 0: all
+  std::string shown = {};  // rows where the test of this metric shows nothing are left out; the
+                           // surest first
+  bool sorted = false;     // the rows with the largest |value| first; those without one left out
+  Index most = 0;          // rows that are shown; 0: all
   std::vector<DeclaredColumn> columns;
   std::vector<std::string> notes = {};
 };

@@ -16,12 +16,19 @@ struct Form {
 };
 
 const Form& form_of(const std::string& name) {
-  static const std::map<std::string, Form> forms = {
-      {"nats", {1, "{:+.4f}", "{:.4f}"}},     {"signed", {1, "{:+.2f}", "{:.2f}"}},
-      {"fixed", {1, "{:.2f}", "{:.2f}"}},     {"fixed3", {1, "{:.3f}", "{:.3f}"}},
-      {"fixed4", {1, "{:.4f}", "{:.4f}"}},    {"whole", {1, "{:.0f}", "{:.0f}"}},
-      {"percent", {100, "{:.0f}", "{:.0f}"}}, {"percent1", {100, "{:.1f}", "{:.1f}"}},
-      {"digits", {1, "{:.3g}", "{:.2g}"}}};
+  static const std::map<std::string, Form> forms = {{"nats", {1, "{:+.4f}", "{:.4f}"}},
+                                                    {"signed", {1, "{:+.2f}", "{:.2f}"}},
+                                                    {"fixed", {1, "{:.2f}", "{:.2f}"}},
+                                                    {"fixed3", {1, "{:.3f}", "{:.3f}"}},
+                                                    {"fixed4", {1, "{:.4f}", "{:.4f}"}},
+                                                    {"whole", {1, "{:.0f}", "{:.0f}"}},
+                                                    {"percent", {100, "{:.0f}", "{:.0f}"}},
+                                                    {"percent1", {100, "{:.1f}", "{:.1f}"}},
+                                                    {"digits", {1, "{:.3g}", "{:.2g}"}},
+                                                    {"digits4", {1, "{:.4g}", "{:.4g}"}},
+                                                    {"change", {1, "{:+.3g}", "{:.2g}"}},
+                                                    {"slope", {1, "{:+.2g}", "{:.2g}"}},
+                                                    {"plain", {1, "{}", "{}"}}};
   const auto found = forms.find(name);
   if (found == forms.end()) throw std::logic_error("catalogue: no way to show \"" + name + "\"");
   return found->second;
@@ -39,12 +46,7 @@ std::string shown(const Results& results, const MetricCell& cell, const Declared
     return fmt::format(fmt::runtime(is_part ? form.part : form.value), form.scale * value / whole);
   };
   if (rounds && whole == 1 && cell.metric == column.metric && !cell.index.empty()) {
-    if (cell.is_none) {
-      const auto limit = critical_range(results);
-      return limit ? fmt::format(">{}", *limit) : "none";
-    }
-    // What a search found is a whole number.
-    if (results.require_metric(cell.metric).none) return fmt::format("{:.0f}", cell.value);
+    if (results.require_metric(cell.metric).none) return value_text(results, cell);
   }
   std::string text = one(cell.value);
   if (column.error && std::isfinite(cell.standard_error)) {

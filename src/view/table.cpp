@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <functional>
@@ -15,6 +16,7 @@
 #include "headgauge/ranks.hpp"
 #include "headgauge/text.hpp"
 #include "headgauge/view.hpp"
+#include "results/json_number.hpp"
 #include "results/value_or.hpp"
 #include "view/declared_table.hpp"
 #include "view/shown.hpp"
@@ -26,6 +28,7 @@ constexpr double kLevel = 0.05;
 constexpr std::string_view kChange = "change";  // stands for the dim of a comparison
 constexpr std::string_view kHeads = "heads";    // stands for layer and head
 constexpr std::string_view kTasks = "tasks";    // stands for the outcomes that are tasks
+constexpr std::array kMarks = {"", "strong", "faint"};
 
 using Picks = std::vector<Pick>;
 
@@ -43,6 +46,12 @@ std::string filled(const std::string& text, const Words& words) {
     at = close + 1;
   }
   return made.append(text, at);
+}
+
+// Returns the picks of both.
+Picks joined(Picks picks, const Picks& more) {
+  picks.insert(picks.end(), more.begin(), more.end());
+  return picks;
 }
 
 // Reads a label of a numeric dim; undefined if it is a name.
@@ -150,7 +159,7 @@ class TableMaker {
       if (dim->name() == kOutcome && label == kReplay) {
         place = replay_of(results_);
       } else if (!place && std::holds_alternative<std::vector<double>>(dim->labels())) {
-        place = dim->find(number_of(label)).value_or(0);
+        place = dim->find(number_of(label));
       } else if (!place) {
         place = dim->find(label);
       }
@@ -163,6 +172,11 @@ class TableMaker {
   std::optional<MetricCell> cell(const std::string& metric, Picks picks) const {
     if (const auto top_n = judged_top_n(results_)) picks.emplace_back("top_n", *top_n);
     return find_cell(results_, metric, std::span<const Pick>(picks));
+  }
+
+  bool is_one(const std::string& metric, const Picks& picks) const {
+    const auto found = cell(metric, picks);
+    return found && found->value == 1;
   }
 
   // The figure of all cells of a metric at these places.
@@ -213,20 +227,21 @@ class TableMaker {
       const bool fits =
           declared.beside.empty() ||
           without == (results_.coord(declared.beside.substr(without ? 1 : 0)) == nullptr);
-      if (!fits || results_.metric(declared.metric) == nullptr) continue;
-      auto picks = picks_of(declared.at);
-      if (!picks) continue;
-      picks->insert(picks->end(), of.begin(), of.end());
+      const bool there = declared.metric[0] == '{' || results_.metric(declared.metric) != nullptr;
+      if (!fits || !there) continue;
+      const auto at = picks_of(declared.at);
+      if (!at) continue;
+      const Picks picks = joined(*at, of);
       int number = 0;
       for (const Place& each : places(declared.each)) {
         Column column{
             .title = declared.title,
             .unit = declared.unit,
             .meaning = declared.explains ? metric_info(declared.metric).meaning : declared.meaning,
-            .metric = declared.metric,
+            .metric = declared.metric[0] == '{' ? "" : declared.metric,
             .rank = declared.rank < 0 ? ++number : declared.rank};
         for (std::string* text : {&column.title, &column.unit, &column.meaning}) {
-          *text = in_words(*text, each, *picks);
+          *text = in_words(*text, each, picks);
         }
         // The parameters of a specification stand below its name.
         const auto colon = column.title.find(':');
@@ -234,8 +249,7 @@ class TableMaker {
           column.unit = column.title.substr(colon + 1);
           column.title.resize(colon + 1);
         }
-        MadeColumn& one = made.emplace_back(&declared, std::move(column), *picks);
-        one.picks.insert(one.picks.end(), each.picks.begin(), each.picks.end());
+        made.emplace_back(&declared, std::move(column), joined(picks, each.picks));
       }
     }
     return made;
@@ -247,9 +261,7 @@ class TableMaker {
     std::optional<Index> best;
     double least = HUGE_VAL;
     for (Index k = 1; k < results_.coord_size(dim); ++k) {
-      Picks picks = row.picks;
-      picks.emplace_back(dim, k);
-      const auto found = cell(declared_.best, picks);
+      const auto found = cell(declared_.best, joined(row.picks, {{dim, k}}));
       if (!found || found->value >= least) continue;
       least = found->value;
       best = k;
@@ -257,36 +269,47 @@ class TableMaker {
     return best;
   }
 
+  // Keeps the rows where the test of a metric shows something, the smallest p first.
+  void keep_shown(std::vector<Place>& rows, const Picks& of) const {
+    const double level = value_or(results_.settings, "level", kLevel);
+    std::vector<std::pair<std::pair<double, double>, Place>> kept;
+    for (Place& row : rows) {
+      const auto found = cell(declared_.shown, joined(of, row.picks));
+      if (!found || !(found->p < level)) continue;
+      const double errors = std::abs(found->value) / found->standard_error;
+      kept.push_back({{found->p, -errors}, std::move(row)});
+    }
+    std::ranges::stable_sort(kept, {}, [](const auto& one) { return one.first; });
+    rows.clear();
+    for (auto& [rank, row] : kept) rows.push_back(std::move(row));
+  }
+
   Cell shown_cell(const MadeColumn& column, const Place& row) const {
     const DeclaredColumn& declared = *column.declared;
     if (declared.not_first && row.first == 0) return {};
-    Picks picks = column.picks;
-    picks.insert(picks.end(), row.picks.begin(), row.picks.end());
-    const auto found =
-        declared.over.empty() ? cell(declared.metric, picks) : figure(declared, picks);
+    const Picks picks = joined(column.picks, row.picks);
+    const auto found = declared.over.empty()
+                           ? cell(in_words(declared.metric, row, row.picks), picks)
+                           : figure(declared, picks);
     if (!found) return {.text = "-", .mark = Mark::faint};
     if (declared.part == "rows") {
       return {fmt::format("{}", found->rows), static_cast<double>(found->rows)};
     }
+    if (declared.part == "p") {
+      return {found->standard_error > 0 ? fmt::format("{:.1g}", found->p) : "exact", found->p};
+    }
     double whole = 1;
     if (!declared.ratio_to.empty()) {
-      std::optional<MetricCell> of;
-      if (auto other = picks_of({{declared.at.front().first, declared.ratio_to}})) {
-        other->insert(other->end(), row.picks.begin(), row.picks.end());
-        of = cell(declared.metric, *other);
-      }
+      const auto other = picks_of({{declared.at.front().first, declared.ratio_to}});
+      const auto of = other ? cell(declared.metric, joined(*other, row.picks)) : std::nullopt;
       if (!of) return {.text = "-", .mark = Mark::faint};
       whole = of->value;
     }
     Cell made{shown(results_, *found, declared, whole), found->value / whole};
-    if (declared.star == "p") {
-      made.mark = found->p <= kLevel ? Mark::strong : Mark::none;
-    } else if (declared.star == "gain") {
-      made.mark = gains_ && gains_->is_gain(*found) ? Mark::strong : Mark::none;
-    } else if (!declared.star.empty()) {
-      const auto star = cell(declared.star, picks);
-      made.mark = star && star->value == 1 ? Mark::strong : Mark::none;
-    }
+    const bool starred = declared.star == "p"      ? found->p <= kLevel
+                         : declared.star == "gain" ? gains_ && gains_->is_gain(*found)
+                                                   : is_one(declared.star, picks);
+    if (starred) made.mark = Mark::strong;
     return made;
   }
 
@@ -308,7 +331,10 @@ class TableMaker {
                 .label = of.labels.empty() ? "" : of.labels.front(),
                 .title = in_words(declared_.title, of)};
     for (const std::string& dim : declared_.rows) {
-      const std::string name = dim == kHeads ? "head" : dim == kTasks ? "task" : dim_of(dim);
+      const std::string name = dim == kHeads            ? "head"
+                               : dim == kTasks          ? "task"
+                               : dim == "series_metric" ? "metric"
+                                                        : dim_of(dim);
       table.columns.push_back({.title = name, .number = dim == kHeads || name == "layer"});
     }
     if (!declared_.best.empty()) {
@@ -318,17 +344,15 @@ class TableMaker {
     const std::size_t names = table.columns.size();
     const std::vector<MadeColumn> made = columns(of.picks);
     for (const MadeColumn& column : made) table.columns.push_back(column.column);
-    for (Place row : rows()) {
-      Picks judged = of.picks;
-      judged.insert(judged.end(), row.picks.begin(), row.picks.end());
+    std::vector<Place> listed = rows();
+    if (!declared_.shown.empty()) keep_shown(listed, of.picks);
+    for (Place& row : listed) {
+      const Picks judged = joined(of.picks, row.picks);
       if (!declared_.judges.empty() && declared_.lacks.empty() && declared_.has.empty() &&
           !cell(declared_.judges, judged)) {
         continue;
       }
-      if (!declared_.only.empty()) {
-        const auto one = cell(declared_.only, judged);
-        if (!one || one->value != 1) continue;
-      }
+      if (!declared_.only.empty() && !is_one(declared_.only, judged)) continue;
       std::vector<Cell>& cells = table.rows.emplace_back();
       for (std::size_t k = 0; k < row.labels.size(); ++k) {
         cells.push_back({legible(row.labels[k]), static_cast<double>(row.order[k])});
@@ -345,9 +369,7 @@ class TableMaker {
         cells.push_back({legible(dim.label(*best))});
       }
       for (const MadeColumn& column : made) cells.push_back(shown_cell(column, row));
-      if (!declared_.faint_unless.empty()) {
-        const auto said = cell(declared_.faint_unless, row.picks);
-        if (said && said->value == 1) continue;
+      if (!declared_.faint_unless.empty() && !is_one(declared_.faint_unless, row.picks)) {
         for (Cell& one : cells) one.mark = Mark::faint;
       }
     }
@@ -400,22 +422,6 @@ class TableMaker {
   mutable std::vector<HeadName> heads_;
 };
 
-nlohmann::ordered_json number(double value) {
-  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
-}
-
-std::string_view name_of(Mark mark) {
-  switch (mark) {
-    case Mark::none:
-      break;
-    case Mark::strong:
-      return "strong";
-    case Mark::faint:
-      return "faint";
-  }
-  return "";
-}
-
 }  // namespace
 
 std::vector<Table> make_tables(const Results& results, const DeclaredTable& declared,
@@ -449,7 +455,8 @@ nlohmann::ordered_json to_json(const std::vector<Table>& tables) {
     for (const std::vector<Cell>& row : table.rows) {
       auto& cells = json["rows"].emplace_back(nlohmann::ordered_json::array());
       for (const Cell& cell : row) {
-        cells.push_back({cell.text, number(cell.value), name_of(cell.mark)});
+        cells.push_back(
+            {cell.text, json_number(cell.value), kMarks.at(static_cast<std::size_t>(cell.mark))});
       }
     }
     json["notes"] = table.notes;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 #include <stdexcept>
 
@@ -121,6 +122,49 @@ TEST(DeclaredTable, TakesTheNamedLabelAndSharesOfAnother) {
     {"metric": "loss_change", "title": "absent", "at": {"pattern": "none of them"}}]})");
   EXPECT_EQ(titles(table), (Texts{"length", "window:size=4"}));
   EXPECT_EQ(texts(table.rows[1]), (Texts{"32", "50"}));
+}
+
+TEST(DeclaredTable, ANumberThatIsNoLabelDropsTheColumn) {
+  const Table table = only(comparison(), R"({"name": "t", "rows": ["change"], "columns": [
+    {"metric": "loss_change", "title": "known", "at": {"length": 32}},
+    {"metric": "loss_change", "title": "absent", "at": {"length": 64}}]})");
+  EXPECT_EQ(titles(table), (Texts{"pattern", "known"}));
+}
+
+// Two metrics of two heads over three steps.
+Results steps() {
+  Results r;
+  r.command = Command::series;
+  r.set_coord("layer", std::vector<double>{0});
+  r.set_coord("head", std::vector<double>{0, 1});
+  r.set_coord("step", std::vector<double>{1, 2, 4});
+  r.set_coord("series_metric", Texts{"entropy_with_sinks", "mass"});
+  r.add_metric(metric::entropy_with_sinks, {"layer", "head", "step"}, "nats").values = {1, 2, 3, 4, 5, 6};
+  r.add_metric(metric::mass, {"layer", "head", "step"}, "1").values = {7, 8, 9, 1, 2, 3};
+  LabelledArray& change =
+      r.add_metric(metric::series_change, {"layer", "head", "series_metric"}, "1")
+          .with_standard_errors()
+          .with_p();
+  change.set({0, 0, 0}, {.value = 2, .standard_error = 1, .p = 0.01});
+  change.set({0, 0, 1}, {.value = 2, .standard_error = 0.5, .p = 0.01});
+  change.set({0, 1, 0}, {.value = 2, .standard_error = 0.1, .p = 0.05});
+  change.set({0, 1, 1}, {.value = 2, .standard_error = 0, .p = 0});
+  return r;
+}
+
+TEST(DeclaredTable, ListsWhatATestShowsWithTheMetricThatTheRowNames) {
+  Results results = steps();
+  const std::string declaration = R"({"name": "t", "rows": ["heads", "series_metric"],
+    "shown": "series_change", "columns": [{"metric": "series_change", "title": "p", "part": "p"},
+      {"metric": "{series_metric}", "title": "last", "at": {"step": "last"}, "show": "digits4"}]})";
+  const Table table = only(results, declaration);
+  EXPECT_EQ(titles(table), (Texts{"head", "metric", "p", "last"}));
+  ASSERT_EQ(table.rows.size(), 3u);
+  EXPECT_EQ(texts(table.rows[0]), (Texts{"0.1", "mass", "exact", "3"}));
+  EXPECT_EQ(texts(table.rows[1]), (Texts{"0.0", "mass", "0.01", "9"})) << "4 standard errors";
+  EXPECT_EQ(texts(table.rows[2]), (Texts{"0.0", "entropy_with_sinks", "0.01", "3"}));
+  results.settings["level"] = 0.1;
+  EXPECT_EQ(only(results, declaration).rows.size(), 4u);
 }
 
 TEST(DeclaredTable, AShareOfALabelThatIsAbsentIsUnknown) {
@@ -243,6 +287,24 @@ TEST(DeclaredTable, FaultsInADeclarationAreNamed) {
             "catalogue: columns of t: there is no metric \"entropi\"");
   EXPECT_EQ(refusal(R"({"name": "t", "rows": ["a"], "colour": 1})"),
             "catalogue: tables of g: unknown key \"colour\"");
+}
+
+// A misspelt label would drop its column.
+TEST(DeclaredTable, EveryLabelOfADeclarationIsOneThatResultsHave) {
+  const std::map<std::string, std::set<std::string>> names = {
+      {kOutcome, {kText, kReplay, kAnswers}},
+      {"cache", {"full", "budget"}},
+      {"sampler", {"top", "recent", "uniform"}}};
+  for (const DeclaredTable& table : declared_tables()) {
+    for (const DeclaredColumn& column : table.columns) {
+      for (const auto& [dim, label] : column.at) {
+        const bool is_place = label == "first" || label == "last" || label[0] <= '9';
+        const auto known = names.find(dim);
+        EXPECT_TRUE(is_place || (known != names.end() && known->second.contains(label)))
+            << table.name << ": " << dim << ": " << label;
+      }
+    }
+  }
 }
 
 TEST(DeclaredTable, EveryDeclarationShowsAMetricOfItsOwnNameOnce) {
