@@ -24,7 +24,6 @@ namespace headgauge::cli {
 namespace {
 
 constexpr std::size_t kHeadWidth = 5;
-constexpr std::size_t kRoleWidth = 9;
 constexpr std::size_t kFoldedFrom = 61;  // number of heads from which the overview replaces rows
 
 // Returns whether the metric has one value per head, apart from length and from N (if the table
@@ -56,11 +55,10 @@ class Table {
       heads_.resize(static_cast<std::size_t>(options.top));
     }
     choose_columns();
-    place_flags();
   }
 
   std::string text() const {
-    if (columns_.empty() && results_.flags.empty() && !has_roles_) {
+    if (columns_.empty() && results_.flags.empty() && results_.metric(metric::role_chance) == nullptr) {
       return "No table of heads, for none of the groups weights, distance, separability, "
              "dispersion "
              "and\nroles was measured. Other metrics of heads are in results.json: add --out DIR, "
@@ -90,13 +88,11 @@ class Table {
   }
   void sort_heads();
   void choose_columns();
-  void place_flags();
   std::string note(const std::string& text) const { return paint_(Style::faint, text) + "\n"; }
   TextTable rows() const;
   std::vector<TextCell> row(const HeadName& head) const;
   std::vector<std::string> flags_of(const HeadName& head) const;
-  std::string roles_of(const HeadName& head) const;
-  std::string flag_column(const std::vector<std::string>& names) const;
+  std::string joined(const std::vector<std::string>& names) const;
   std::string flag_legend() const;
 
   const Results& results_;
@@ -105,20 +101,13 @@ class Table {
   std::vector<HeadName> heads_;
   std::size_t measured_ = 0;
   std::vector<Column> columns_;
-  bool has_roles_ = false;
   std::size_t flag_width_ = 0;
-  std::vector<std::pair<std::string, std::size_t>> flag_places_;  // name, first column
 };
 
-// Returns null for a flag of other programs.
-const FlagInfo* find_info(const std::string& flag) {
-  const auto info = std::ranges::find(flag_infos(), flag, &FlagInfo::name);
-  return info == flag_infos().end() ? nullptr : &*info;
-}
-
+// A flag of other programs is none.
 bool is_role(const std::string& flag) {
-  const FlagInfo* info = find_info(flag);
-  return info != nullptr && info->role;
+  const auto info = std::ranges::find(flag_infos(), flag, &FlagInfo::name);
+  return info != flag_infos().end() && info->role;
 }
 
 void Table::sort_heads() {
@@ -163,10 +152,6 @@ void Table::choose_columns() {
   }
   std::size_t used = kHeadWidth + kGap;
   for (const Column& column : columns_) used += column.width + kGap;
-  has_roles_ = std::any_of(results_.flags.begin(), results_.flags.end(),
-                           [](const Flag& flag) { return is_role(flag.name); }) ||
-               (columns_.empty() && results_.metric(metric::role_chance) != nullptr);
-  if (has_roles_) used += kRoleWidth + kGap;
   flag_width_ = kTableWidth - std::min(used, kTableWidth);
 }
 
@@ -174,8 +159,7 @@ TextTable Table::rows() const {
   std::vector<TextColumn> columns = {
       {.title = "layer", .width = kHeadWidth, .unit = ".head", .unit_style = Style::bold}};
   for (const Column& column : columns_) columns.push_back(metric_column(column));
-  if (has_roles_) columns.push_back(left_column("role", kRoleWidth));
-  columns.push_back(left_column("flags"));
+  columns.push_back(left_column("roles, flags"));
   for (TextColumn& column : columns) column.gap = kGap;
   TextTable table(paint_, columns);
   for (std::size_t h = 0; h < heads_.size(); ++h) {
@@ -187,37 +171,19 @@ TextTable Table::rows() const {
   return table;
 }
 
+// Returns the roles of a head, then its other flags.
 std::vector<std::string> Table::flags_of(const HeadName& head) const {
   std::vector<std::string> names;
   for (const Flag& flag : results_.flags) {
-    if (is_role(flag.name)) continue;
     if (flag.layer == head.layer && flag.head == head.head) names.push_back(flag.name);
   }
+  std::ranges::stable_partition(names, is_role);
   return names;
 }
 
-std::string Table::roles_of(const HeadName& head) const {
-  std::string roles;
-  for (const Flag& flag : results_.flags) {
-    if (flag.layer == head.layer && flag.head == head.head && is_role(flag.name)) {
-      roles += (roles.empty() ? "" : " ") + flag.name;
-    }
-  }
-  return shortened(roles, kRoleWidth);
-}
-
-// Returns the names: each kind of flag in its own column if there is room, else one after
-// another, followed by the number of omitted flags.
-std::string Table::flag_column(const std::vector<std::string>& names) const {
+// Joins as many names as there is room for, and the number of the others.
+std::string Table::joined(const std::vector<std::string>& names) const {
   std::string text;
-  if (!flag_places_.empty()) {
-    for (const auto& [name, place] : flag_places_) {
-      if (std::find(names.begin(), names.end(), name) == names.end()) continue;
-      text.resize(place, ' ');
-      text += name;
-    }
-    return text;
-  }
   for (std::size_t k = 0; k < names.size(); ++k) {
     const char* const gap = text.empty() ? "" : " ";
     const std::string longer = text + gap + names[k];
@@ -228,24 +194,6 @@ std::string Table::flag_column(const std::vector<std::string>& names) const {
     text = longer;
   }
   return text;
-}
-
-// Flags that exclude each other, above one cutoff of a metric or below another, share a column.
-void Table::place_flags() {
-  std::size_t place = 0;
-  for (const FlagInfo& info : flag_infos()) {
-    const bool raised = std::any_of(results_.flags.begin(), results_.flags.end(),
-                                    [&](const Flag& flag) { return flag.name == info.name; });
-    if (!raised || info.role) continue;
-    const FlagInfo* const last =
-        flag_places_.empty() ? nullptr : &flag_info(flag_places_.back().first);
-    const bool shares = last != nullptr && last->metric == info.metric &&
-                        last->rule == FlagInfo::Rule::above && info.rule == FlagInfo::Rule::below &&
-                        info.cutoff <= last->cutoff;
-    flag_places_.emplace_back(info.name, shares ? flag_places_.back().second : place);
-    place = std::max(place, flag_places_.back().second + info.name.size() + 1);
-  }
-  if (place > flag_width_ + 1) flag_places_.clear();
 }
 
 std::vector<TextCell> Table::row(const HeadName& head) const {
@@ -262,9 +210,7 @@ std::vector<TextCell> Table::row(const HeadName& head) const {
                                                                  : faint ? Style::faint
                                                                          : Style::plain);
   }
-  const std::string flags = flag_column(names), role = roles_of(head);
-  if (has_roles_) cells.emplace_back(role.empty() ? "-" : role);
-  if (!flags.empty()) cells.emplace_back(flags, Style::warning);
+  if (!names.empty()) cells.emplace_back(joined(names));
   return cells;
 }
 
