@@ -13,7 +13,7 @@ namespace headgauge::cli {
 namespace {
 
 constexpr std::size_t kRoles = 30;  // minimum width of a layer's roles, in columns
-constexpr std::size_t kShortName = 5;
+constexpr std::size_t kName = 9;
 constexpr std::size_t kCount = 9;
 constexpr Index kNamedShare = 5;  // heads are named if fewer than one in this many carry the flag
 
@@ -79,11 +79,11 @@ std::string what_stands_out(const Results& results, std::size_t heads, const Pai
   std::ranges::stable_sort(raised, {}, [](const auto& one) { return one.first; });
   TextColumn names = left_column("");
   names.gap = 3;
-  TextTable table(paint, {left_column("", kShortName), {"", 5}, names});
+  TextTable table(paint, {left_column("", kName), {"", 5}, names});
   for (const auto& [count, info] : raised) {
     const bool named = count * kNamedShare < static_cast<Index>(heads);
     const std::string who =
-        named ? names_of(results, info->name, kTableWidth - kShortName - kCount)
+        named ? names_of(results, info->name, kTableWidth - kName - kCount)
               : fmt::format("{:.0f} % of the heads",
                             100.0 * static_cast<double>(count) / static_cast<double>(heads));
     table.row({{info->name, info->role ? Style::plain : Style::warning},
