@@ -3,16 +3,11 @@
 import json
 import subprocess
 import tempfile
-import unittest
 from pathlib import Path
 from typing import Any, ClassVar
 
 from commands import BINARY
-from test_live import MISSING
-
-if not MISSING:
-    import torch
-    import transformers
+from needs_torch import TorchTest, torch, transformers
 
 VOCABULARY = 41
 SIZES = {"vocab_size": VOCABULARY, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2,
@@ -107,7 +102,7 @@ def by_hand(kinds: Any) -> Any:
     return attend
 
 
-class Exported(unittest.TestCase):
+class Exported(TorchTest):
     folders: ClassVar[dict[str, Path]] = {}
 
     @classmethod

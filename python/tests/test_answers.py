@@ -2,19 +2,15 @@
 
 import json
 import tempfile
-import unittest
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from test_live import MISSING, make
+from needs_torch import TorchTest, torch, transformers
+from test_live import make
 
 import headgauge
 from headgauge import errors
-
-if not MISSING:
-    import torch
-    import transformers
 
 VOCABULARY, CASES, WINDOW = 97, 5, 8
 
@@ -30,8 +26,7 @@ def cases() -> list[dict[str, Any]]:
     return made
 
 
-@unittest.skipIf(MISSING, MISSING)
-class Answers(unittest.TestCase):
+class Answers(TorchTest):
     @classmethod
     def setUpClass(cls) -> None:
         cls.model = make("llama")

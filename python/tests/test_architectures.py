@@ -7,7 +7,8 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from test_live import LENGTH, MISSING, SMALL, ids, make, measured
+from needs_torch import MISSING, TorchTest, torch, transformers
+from test_live import LENGTH, SMALL, ids, make, measured
 from test_plans import plan
 
 import headgauge
@@ -16,8 +17,6 @@ from headgauge import errors
 if not MISSING:
     import architectures
     import tiny
-    import torch
-    import transformers
 
     from headgauge._config import of_layers
 
@@ -36,8 +35,7 @@ def of(kind: str, **more: Any) -> Any:
     return tiny.spread(transformers.AutoModelForCausalLM.from_config(config).eval())
 
 
-@unittest.skipIf(MISSING, MISSING)
-class EachType(unittest.TestCase):
+class EachType(TorchTest):
     def test_works_or_is_refused(self) -> None:
         masked = r"DogeAttention: expected a mask that shows keys or hides them"
         parts = r"CLIPModel: .*part by part"
@@ -88,8 +86,7 @@ class EachType(unittest.TestCase):
         self.assertEqual(sorted(set(re.findall(r"`([\w.-]+)`", table)) & set(tiny.kinds())), tiny.kinds())
 
 
-@unittest.skipIf(MISSING, MISSING)
-class Windows(unittest.TestCase):
+class Windows(TorchTest):
     """EXAONE-4: the module has a window in all layers, and the call says None in full ones."""
 
     def model(self) -> Any:
@@ -133,8 +130,7 @@ def copy_of(model: Any) -> Any:
     return eager
 
 
-@unittest.skipIf(MISSING, MISSING)
-class Images(unittest.TestCase):
+class Images(TorchTest):
     """`inputs` in place of ids."""
 
     def vit(self) -> Any:
@@ -209,8 +205,7 @@ class Images(unittest.TestCase):
             np.testing.assert_array_equal(found["entropy_with_sinks"].values, expected)
 
 
-@unittest.skipIf(MISSING, MISSING)
-class Changed(unittest.TestCase):
+class Changed(TorchTest):
     def test_an_encoder_has_no_cache(self) -> None:
         config = transformers.EsmConfig(**{**SMALL, "mask_token_id": 3}, position_embedding_type="rotary")
         model = tiny.spread(transformers.EsmModel(config).eval())

@@ -2,11 +2,11 @@
 
 import copy
 import inspect
-import unittest
 from typing import Any
 from unittest import mock
 
-from test_live import MISSING, SMALL, close, fed, make
+from needs_torch import MISSING, TorchTest, torch, transformers
+from test_live import SMALL, close, fed, make
 from test_live import ids as any_ids
 from test_plans import agree, generated, same_scores
 
@@ -14,9 +14,6 @@ import headgauge
 from headgauge import errors
 
 if not MISSING:
-    import torch
-    import transformers
-
     from headgauge._cache import can_prune
     from headgauge._swap import cache_names
 
@@ -38,8 +35,7 @@ def row(count: int = 40) -> Any:
     return torch.tensor(any_ids(count))[None]
 
 
-@unittest.skipIf(MISSING, MISSING)
-class Caches(unittest.TestCase):
+class Caches(TorchTest):
     def test_of_models_with_windows_of_their_own(self) -> None:
         for kind in ("mistral", "gemma3_text", "gpt_neo"):
             model = sharp(make(kind))
@@ -139,8 +135,7 @@ class Caches(unittest.TestCase):
                 close(found[mask.bool()], whole[mask.bool()])
 
 
-@unittest.skipIf(MISSING, MISSING)
-class Masks(unittest.TestCase):
+class Masks(TorchTest):
     def test_several_texts_in_one_row_have_places_of_their_own(self) -> None:
         model = sharp(make("llama"))
         tokens, places = row(40), torch.cat([torch.arange(20), torch.arange(20)])[None]
@@ -169,8 +164,7 @@ class Masks(unittest.TestCase):
             model(row(30), attention_mask=mask)
 
 
-@unittest.skipIf(MISSING, MISSING)
-class Models(unittest.TestCase):
+class Models(TorchTest):
     def test_copies_are_models_of_their_own(self) -> None:
         for kind in ("llama", "gpt_neo"):
             model = sharp(make(kind))

@@ -16,8 +16,7 @@ transformers.logging.set_verbosity_error()
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT))
 
-from tests.cli.test_configs import REFUSED
-from tests.golden.catalogue.configs import CASES
+from tests.golden.catalogue.configs import CASES, REFUSED
 from tests.golden.golden_file import read_family
 
 FIGURES = read_family("configs")

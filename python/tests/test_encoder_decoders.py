@@ -4,18 +4,14 @@ import unittest
 from typing import Any
 
 import numpy as np
-from test_live import LENGTH, MISSING, ROOT, ids, make
+from needs_torch import TorchTest, torch, transformers
+from test_live import LENGTH, ROOT, ids, make
 
 import headgauge
 from headgauge import errors
 
-if not MISSING:
-    import torch
-    import transformers
 
-
-@unittest.skipIf(MISSING, MISSING)
-class EncoderDecoders(unittest.TestCase):
+class EncoderDecoders(TorchTest):
     """The self-attention of the encoder and of the decoder, each by itself."""
 
     MODELS: dict[str, dict[str, Any]] = {  # noqa: RUF012

@@ -5,14 +5,12 @@ from typing import Any
 
 from commands import BINARY
 from exports import FAMILIES, Exported
-from test_live import MISSING
+from needs_torch import MISSING, torch
 
 if not MISSING:
-    import torch
     from transformers import AutoModelForCausalLM
 
 
-@unittest.skipIf(MISSING, MISSING)
 @unittest.skipUnless(BINARY.exists(), f"there is no {BINARY}, which writes the folder")
 class Compiled(Exported):
     def load(self, family: str) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from commands import BINARY, ROOT
-from test_live import MISSING
+from needs_torch import MISSING, TorchTest
 from tests.cli.test_gguf import VOCABULARY, gguf, metadata
 
 import headgauge
@@ -47,9 +47,8 @@ def sentence_piece() -> dict[str, object]:
     return kept | {f"tokenizer.ggml.{keys[k]}": value for k, value in named.items()}
 
 
-@unittest.skipIf(MISSING, MISSING)
 @unittest.skipUnless(BINARY.exists(), f"there is no {BINARY}, which writes the folder")
-class Tokenizers(unittest.TestCase):
+class Tokenizers(TorchTest):
     def test_ids_and_templates_are_those_of_the_file(self) -> None:
         plan = {"schema": "headgauge.plan/1", "model": {"layers": 1, "heads": 2, "kv_heads": 2}, "heads": []}
         for fields in (byte_level(), sentence_piece()):

@@ -9,16 +9,14 @@ from typing import Any
 
 from commands import BINARY
 from exports import FAMILIES, KINDS, Exported, by_hand, kinds_of, made
-from test_live import MISSING, close, fed
+from needs_torch import MISSING, torch, transformers
+from test_live import close, fed
 
 if not MISSING:
-    import torch
-    import transformers
     from transformers import AutoModelForCausalLM
     from transformers.cache_utils import DynamicCache, StaticCache
 
 
-@unittest.skipIf(MISSING, MISSING)
 @unittest.skipUnless(BINARY.exists(), f"there is no {BINARY}, which writes the folder")
 class Served(Exported):
     def load(self, family: str) -> Any:

@@ -1,19 +1,15 @@
 """Heads that keep first and last keys, all keys or a mean: PyTorch's kernels beside weights in memory."""
 
-import unittest
 from typing import Any
 from unittest import mock
 
+from needs_torch import TorchTest, torch, transformers
 from test_caches import row, sharp
-from test_live import MISSING, close, fed, make
+from test_live import close, fed, make
 from test_plans import plan
 
 import headgauge
 from headgauge import errors
-
-if not MISSING:
-    import torch
-    import transformers
 
 ENTRIES = [{"pattern": "sinks:sinks=2,window=6"}, {}, {"normalizer": "uniform"}, {"pattern": "window:size=9"}]
 WITH_RULE = [{"pattern": "sinks:sinks=2,window=6"}, {"normalizer": "ssmax"}, {}]
@@ -38,8 +34,7 @@ def by_kernels() -> Any:
     return mock.patch("headgauge._swap.Attention", side_effect=AssertionError("weights in memory"))
 
 
-@unittest.skipIf(MISSING, MISSING)
-class Kernels(unittest.TestCase):
+class Kernels(TorchTest):
     def test_agree_with_weights_however_a_text_is_fed(self) -> None:
         """A text that is more than a block of queries, and the texts of a padded batch."""
         batch, mask = torch.cat([row(60), row(60).flip(1)]), torch.ones(2, 60, dtype=torch.long)
@@ -186,8 +181,7 @@ class Kernels(unittest.TestCase):
             loss.backward()
 
 
-@unittest.skipIf(MISSING, MISSING)
-class Assisted(unittest.TestCase):
+class Assisted(TorchTest):
     """Tokens that are taken back, as assisted generation does."""
 
     def test_what_was_taken_back_leaves_no_trace(self) -> None:

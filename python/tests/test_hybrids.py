@@ -9,7 +9,8 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from test_live import MISSING, SMALL
+from needs_torch import MISSING, TorchTest, torch, transformers
+from test_live import SMALL
 from test_live import ids as any_ids
 
 import headgauge
@@ -17,8 +18,6 @@ from headgauge import errors
 
 if not MISSING:
     import tiny
-    import torch
-    import transformers
 
     from headgauge._forward_pass import Place
     from headgauge._live import _numbered
@@ -80,8 +79,7 @@ def planned_quickly(model: Any) -> Any:
     return headgauge.plan(model, texts[:2], confirm=texts[2:], **small)
 
 
-@unittest.skipIf(MISSING, MISSING)
-class Hybrids(unittest.TestCase):
+class Hybrids(TorchTest):
     model: Any
 
     @classmethod
@@ -222,8 +220,7 @@ class Hybrids(unittest.TestCase):
         self.assertEqual(np.flatnonzero(np.isfinite(entropy).all((1, 2))).tolist(), ATTEND)
 
 
-@unittest.skipIf(MISSING, MISSING)
-class NumbersOfUse(unittest.TestCase):
+class NumbersOfUse(TorchTest):
     """Modules that know no number have that of their place, as in scan()."""
 
     def changed(self, model: Any, run: Any, **change: Any) -> float:

@@ -2,24 +2,16 @@
 
 import copy
 import tempfile
-import unittest
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import numpy as np
 from commands import at_once
+from needs_torch import TorchTest, torch, transformers
 
 import headgauge
 from headgauge import errors
-
-try:
-    import torch
-    import transformers
-except ImportError as error:
-    MISSING = f"{error.name} is not installed"
-else:
-    MISSING = ""
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT.parent / "shared/data/models"
@@ -117,8 +109,7 @@ def fed(model: Any, tokens: Any, parts: list[int], mask: Any = None, places: Any
     return torch.cat(logits, dim=1), cache
 
 
-@unittest.skipIf(MISSING, MISSING)
-class Architectures(unittest.TestCase):
+class Architectures(TorchTest):
     def test_outputs_are_unchanged_and_weights_are_those_of_eager_attention(self) -> None:
         import architectures
 
@@ -151,8 +142,7 @@ class Architectures(unittest.TestCase):
             headgauge.scan(model, ids())
 
 
-@unittest.skipIf(MISSING, MISSING)
-class Checkpoints(unittest.TestCase):
+class Checkpoints(TorchTest):
     """The Python path and the C++ path agree."""
 
     def agree(self, folder: Path) -> None:
@@ -214,8 +204,7 @@ class Checkpoints(unittest.TestCase):
         self.assertAlmostEqual(float(found["loss"].values[0, 0]), expected, delta=1e-5)
 
 
-@unittest.skipIf(MISSING, MISSING)
-class Dumps(unittest.TestCase):
+class Dumps(TorchTest):
     def test_are_read_by_the_core(self) -> None:
         model, tokens = make("llama"), ids()
         with tempfile.TemporaryDirectory() as folder:
@@ -240,8 +229,7 @@ class Dumps(unittest.TestCase):
             self.assertEqual(list(Path(folder).iterdir()), [])
 
 
-@unittest.skipIf(MISSING, MISSING)
-class Documents(unittest.TestCase):
+class Documents(TorchTest):
     def test_several_are_measured_side_by_side(self) -> None:
         """Also the vectors of each text and layer."""
         texts = [ids(LENGTH), ids(80)[::-1].copy()]
@@ -398,8 +386,7 @@ class Documents(unittest.TestCase):
         np.testing.assert_array_equal(both[..., 0], short[..., 0])
 
 
-@unittest.skipIf(MISSING, MISSING)
-class Travels(unittest.TestCase):
+class Travels(TorchTest):
     """As from a GPU, of which there is none here: tensors are said not to be in main memory."""
 
     def test_only_needed_rows_are_copied(self) -> None:
@@ -441,8 +428,7 @@ class Travels(unittest.TestCase):
             np.testing.assert_array_equal(measured(model), expected)
 
 
-@unittest.skipIf(MISSING, MISSING)
-class Faults(unittest.TestCase):
+class Faults(TorchTest):
     def test_arguments_that_make_no_sense(self) -> None:
         model = make("llama")
         for tokens, kind in (

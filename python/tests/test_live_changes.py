@@ -3,20 +3,16 @@
 import json
 import tempfile
 import threading
-import unittest
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import numpy as np
-from test_live import MISSING, ROOT, make
+from needs_torch import TorchTest, torch, transformers
+from test_live import ROOT, make
 
 import headgauge
 from headgauge import errors
-
-if not MISSING:
-    import torch
-    import transformers
 
 DEMO = ROOT / "demo/model"
 EXACT = ("entropy_with_sinks", "loss", "loss_change", "divergence", "output_change")
@@ -41,8 +37,7 @@ SMALL = {"lengths": 32, "pieces": 1, "random_plans": 2, "steps": 8, "threads": 1
 PLANNED: Any = {"text_or_ids": [few(0, 96), few(100, 96)], "confirm": few(200, 64), **SMALL}
 
 
-@unittest.skipIf(MISSING, MISSING)
-class AsTheCoreMeasures(unittest.TestCase):
+class AsTheCoreMeasures(TorchTest):
     def assert_alike(self, found: Any, expected: Any, names: tuple[str, ...], atol: float = 1e-5) -> None:
         compared = 0
         for name in names:
@@ -133,8 +128,7 @@ class AsTheCoreMeasures(unittest.TestCase):
                     headgauge.plan(given, **{**PLANNED, "pattern": ["window:size=8", Own()]})
 
 
-@unittest.skipIf(MISSING, MISSING)
-class Gates(unittest.TestCase):
+class Gates(TorchTest):
     def test_the_gradient_is_that_of_the_loss(self) -> None:
         from headgauge import _core
         from headgauge._live import LiveModel
@@ -179,8 +173,7 @@ class Gates(unittest.TestCase):
         self.assertEqual((len(said.losses), np.abs(by).max()), (47, 0))
 
 
-@unittest.skipIf(MISSING, MISSING)
-class Architectures(unittest.TestCase):
+class Architectures(TorchTest):
     def test_the_loss_under_a_rule_is_that_of_use(self) -> None:
         for kind in ("llama", "mistral", "gpt_neo", "gptj", "gemma3_text", "opt"):
             with self.subTest(kind):

@@ -10,15 +10,11 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from test_live import MISSING
+from needs_torch import TorchTest, torch, transformers
 from test_live import make as any_model
 
 import headgauge
 from headgauge import errors
-
-if not MISSING:
-    import torch
-    import transformers
 
 
 def make() -> Any:
@@ -80,8 +76,7 @@ class Writer:
         self.calls.append(("image", tag, step))
 
 
-@unittest.skipIf(MISSING, MISSING)
-class Training(unittest.TestCase):
+class Training(TorchTest):
     def test_is_bit_for_bit_what_it_is_without(self) -> None:
         alone, watched = make(), make()
         torch.manual_seed(1)
@@ -395,8 +390,7 @@ class Training(unittest.TestCase):
                 headgauge.Monitor(make(), **options)
 
 
-@unittest.skipIf(MISSING, MISSING)
-class NotFinite(unittest.TestCase):
+class NotFinite(TorchTest):
     def test_heads_are_null_and_the_training_goes_on(self) -> None:
         model, said = make(), []
 
@@ -494,8 +488,7 @@ class NotFinite(unittest.TestCase):
         self.assertEqual([record["step"] for record in callback.monitor.records], [1, 2, 3])
 
 
-@unittest.skipIf(MISSING, MISSING)
-class Warnings(unittest.TestCase):
+class Warnings(TorchTest):
     def test_name_the_step_at_which_it_began(self) -> None:
         from headgauge.monitor import drifts
 
@@ -631,8 +624,7 @@ def of_one_that_cannot(rank: int, folder: str) -> None:
     torch.distributed.destroy_process_group()
 
 
-@unittest.skipIf(MISSING, MISSING)
-class Processes(unittest.TestCase):
+class Processes(TorchTest):
     def both(self, target: Any, *arguments: Any) -> None:
         start = multiprocessing.get_context("spawn")
         workers = [start.Process(target=target, args=(rank, *arguments)) for rank in range(2)]

@@ -2,21 +2,17 @@
 
 import json
 import tempfile
-import unittest
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from test_live import MISSING, ROOT, close, fed, make
+from needs_torch import TorchTest, torch, transformers
+from test_live import ROOT, close, fed, make
 from test_live import ids as any_ids
 from test_swap import demo, ids, left_padded, loss
 
 import headgauge
 from headgauge import errors
-
-if not MISSING:
-    import torch
-    import transformers
 
 LAYERS = HEADS = 6
 LENGTH = 96
@@ -61,8 +57,7 @@ def agree(model: Any, tokens: Any, **options: Any) -> Any:
     return found
 
 
-@unittest.skipIf(MISSING, MISSING)
-class Patterns(unittest.TestCase):
+class Patterns(TorchTest):
     def test_losses_are_those_that_compare_measures(self) -> None:
         model = demo()
         tokens = ids(model, LENGTH)
@@ -155,8 +150,7 @@ class Patterns(unittest.TestCase):
                 self.assertGreater(float(weight.grad.abs().max()), 0)
 
 
-@unittest.skipIf(MISSING, MISSING)
-class Plans(unittest.TestCase):
+class Plans(TorchTest):
     def test_losses_are_those_that_compare_measures(self) -> None:
         model = demo()
         tokens = ids(model, LENGTH)

@@ -11,21 +11,18 @@ from unittest import mock
 
 from commands import BINARY, ROOT
 from exports import SIZES, VOCABULARY, Exported, by_hand, exported, exported_layers, made
-from test_live import MISSING
+from needs_torch import MISSING, TorchTest, torch, transformers
 
 import headgauge
 from headgauge import errors
 
 if not MISSING:
-    import torch
-    import transformers
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.cache_utils import DynamicCache
 
     from headgauge import _prove
 
 
-@unittest.skipIf(MISSING, MISSING)
 @unittest.skipUnless(BINARY.exists(), f"there is no {BINARY}, which writes the folder")
 class Prove(Exported):
     def setUp(self) -> None:
@@ -222,9 +219,8 @@ class Prove(Exported):
                     headgauge.prove(plain, [[1, 2, 3]])
 
 
-@unittest.skipIf(MISSING, MISSING)
 @unittest.skipUnless(BINARY.exists(), f"there is no {BINARY}, which writes the folder")
-class Layers(unittest.TestCase):
+class Layers(TorchTest):
     """Plans of whole layers, which transformers serves without code of ours."""
 
     WINDOWS = (0, 12, 0)

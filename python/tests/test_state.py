@@ -1,23 +1,18 @@
 """What becomes of a model that is measured: its state, its threads, and what it may do meanwhile."""
 
 import threading
-import unittest
 from typing import Any
 
 import numpy as np
 from commands import at_once
-from test_live import LENGTH, MISSING, ids, make, measured, output
+from needs_torch import TorchTest, torch, transformers
+from test_live import LENGTH, ids, make, measured, output
 
 import headgauge
 from headgauge import errors
 
-if not MISSING:
-    import torch
-    import transformers
 
-
-@unittest.skipIf(MISSING, MISSING)
-class Numbers(unittest.TestCase):
+class Numbers(TorchTest):
     """What the model computes is what is measured."""
 
     def entropy(self, weights: Any) -> Any:
@@ -89,8 +84,7 @@ class Numbers(unittest.TestCase):
         measured(model)
 
 
-@unittest.skipIf(MISSING, MISSING)
-class State(unittest.TestCase):
+class State(TorchTest):
     def test_every_part_is_in_the_mode_that_it_had(self) -> None:
         model = make("llama").train()
         model.model.layers[0].eval()
@@ -134,8 +128,7 @@ class State(unittest.TestCase):
                 self.assertTrue(any(torch.equal(logits, expected) for logits in found))
 
 
-@unittest.skipIf(MISSING, MISSING)
-class Threads(unittest.TestCase):
+class Threads(TorchTest):
     def test_two_scans_of_one_model_at_once(self) -> None:
         model = make("llama").train()
         expected = measured(model)

@@ -2,18 +2,14 @@
 
 import contextlib
 import copy
-import unittest
 from typing import Any
 
 import numpy as np
-from test_live import MISSING, ROOT, make
+from needs_torch import TorchTest, torch, transformers
+from test_live import ROOT, make
 
 import headgauge
 from headgauge import errors
-
-if not MISSING:
-    import torch
-    import transformers
 
 RULES = ["ssmax", "sparsemax", "softmax1", "logn-qwen:train=32", "cosine:g=10"]
 
@@ -42,8 +38,7 @@ def loss(model: Any, tokens: Any) -> float:
         return float(model(given, labels=given).loss)
 
 
-@unittest.skipIf(MISSING, MISSING)
-class Use(unittest.TestCase):
+class Use(TorchTest):
     def test_losses_are_those_that_compare_measures(self) -> None:
         model = demo()
         tokens = ids(model)
@@ -189,8 +184,7 @@ class Use(unittest.TestCase):
                 self.assertTrue(bool(torch.isfinite(model(tokens).logits).all()))
 
 
-@unittest.skipIf(MISSING, MISSING)
-class Gradients(unittest.TestCase):
+class Gradients(TorchTest):
     def test_are_those_of_finite_steps(self) -> None:
         torch.manual_seed(0)
         logits = torch.randn(3, 7, dtype=torch.float64, requires_grad=True)

@@ -7,18 +7,16 @@ import json
 import os
 import shutil
 import tempfile
-import unittest
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from test_live import MISSING
+from needs_torch import MISSING, TorchTest, transformers
 
 from headgauge import _core
 from headgauge.errors import UnsupportedError
 
 if not MISSING:
-    import transformers
     from transformers.models.auto import tokenization_auto
 
 ROOT = Path(__file__).parents[2]
@@ -57,8 +55,7 @@ def classes() -> Iterator[str]:
                 yield short(name)
 
 
-@unittest.skipIf(MISSING, MISSING)
-class Folder(unittest.TestCase):
+class Folder(TorchTest):
     def setUp(self) -> None:
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
 
@@ -84,7 +81,6 @@ class Folder(unittest.TestCase):
             self.assertEqual(_core.Tokenizer.load(str(self.folder)).encode(TEXT), self.theirs())
 
 
-@unittest.skipIf(MISSING, MISSING)
 class Tokenizers(Folder):
     def test_every_class_is_in_the_table(self) -> None:
         known = {name for names in TABLE.values() for name in names}

@@ -1,19 +1,14 @@
 """The normalizers in torch alone are those of the core, forward and backward."""
 
-import unittest
 from typing import Any
 from unittest import mock
 
 import numpy as np
+from needs_torch import MISSING, TorchTest, torch
 
 from headgauge import _core
 
-try:
-    import torch
-except ImportError as error:
-    MISSING = f"{error.name} is not installed"
-else:
-    MISSING = ""
+if not MISSING:
     from headgauge import _torch_rules
     from headgauge._weights import normalize, weigh_visible
 
@@ -43,8 +38,7 @@ def both(logits: Any, spec: str, visible: Any, position: Any) -> tuple[Any, Any]
     return found, weigh_visible(logits.double(), rule, visible, position)
 
 
-@unittest.skipIf(MISSING, MISSING)
-class OfTheCore(unittest.TestCase):
+class OfTheCore(TorchTest):
     def test_every_normalizer_is_there(self) -> None:
         names = set(_core.normalizers())
         self.assertEqual(names, set(_torch_rules.RULES))

@@ -5,13 +5,13 @@ import json
 import subprocess
 import sys
 import tempfile
-import unittest
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import numpy as np
-from test_live import MISSING, ROOT
+from needs_torch import MISSING, TorchTest, torch
+from test_live import ROOT
 
 FOLDER = ROOT / "examples/training"
 sys.path.insert(0, str(FOLDER))
@@ -38,8 +38,7 @@ def program(*words: Any) -> str:
     return done.stdout
 
 
-@unittest.skipIf(MISSING, MISSING)
-class Drawn(unittest.TestCase):
+class Drawn(TorchTest):
     """Each answer follows from the facts, found here by reading the text as a person would."""
 
     def texts(self, task: str, length: int, pairs: int | None) -> Any:
@@ -189,8 +188,7 @@ def learner(folder: str, log_of: Any, trained: list[Any]) -> Any:
     return learn
 
 
-@unittest.skipIf(MISSING, MISSING)
-class Trained(unittest.TestCase):
+class Trained(TorchTest):
     def test_a_learned_scale_is_that_of_its_definition(self) -> None:
         for kind, most in (("log", None), ("log", 3), ("power", None), ("power", 3)):
             queries = torch.nn.Linear(8, 6, bias=False)

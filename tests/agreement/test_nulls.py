@@ -25,6 +25,7 @@ NULLS = (
     "separability_null_with_sinks separability_excess_with_sinks separability_null_local separability_excess_local "
     "separability_sphere"
 ).split()
+FIGURES = ("separability_with_sinks", "separability_null_with_sinks", "separability_null_local", "separability_sphere")
 
 
 class Nulls(unittest.TestCase):
@@ -75,9 +76,9 @@ class Nulls(unittest.TestCase):
             self.assertLessEqual((ratio > ALLOWED).mean(), 0.1, name)
             self.assertLessEqual(ratio.max(), 2 * ALLOWED, name)
 
-    def figures(self, scans: list[dict[str, tuple[Array, Array]]], **expected: float) -> None:
-        """The mean over heads of the first seed, within three of its errors."""
-        for name, value in expected.items():
+    def figures(self, scans: list[dict[str, tuple[Array, Array]]], *expected: float) -> None:
+        """The mean over heads of the first seed, within three of its errors, of FIGURES."""
+        for name, value in zip(FIGURES, expected, strict=True):
             values, errors = scans[0][name]
             error = np.sqrt((errors**2).sum()) / len(values)
             self.assertLessEqual(abs(values.mean() - value), 3 * error, name)
@@ -85,47 +86,23 @@ class Nulls(unittest.TestCase):
     def test_demo_model(self) -> None:
         scans = self.scans(DEMO, token_ids(DEMO)[:1024])
         self.hold(scans)
-        self.figures(
-            scans,
-            separability=0.638,
-            separability_null_with_sinks=0.456,
-            separability_null_local=0.458,
-            separability_sphere=0.635,
-        )
+        self.figures(scans, 0.638, 0.456, 0.458, 0.635)
 
     def test_stories260k(self) -> None:
         model = self.model("stories260k")
         # The whole novel becomes tokens once, not once a seed.
         scans = self.scans(model, token_ids(model, DATA / "text/war_and_peace.txt")[:512])
         self.hold(scans)
-        self.figures(
-            scans,
-            separability=0.736,
-            separability_null_with_sinks=0.771,
-            separability_null_local=0.760,
-            separability_sphere=0.512,
-        )
+        self.figures(scans, 0.736, 0.771, 0.760, 0.512)
 
-    def capp(self, ids: list[int], **expected: float) -> None:
+    def capp(self, ids: list[int], *expected: float) -> None:
         scans = self.scans(self.model("capp-gpt"), ids)
         self.hold(scans)
-        self.figures(scans, **expected)
+        self.figures(scans, *expected)
 
     def test_capp_gpt_on_orders(self) -> None:
-        self.capp(
-            capp_tokens(320),
-            separability=0.634,
-            separability_null_with_sinks=0.608,
-            separability_null_local=0.612,
-            separability_sphere=0.464,
-        )
+        self.capp(capp_tokens(320), 0.634, 0.608, 0.612, 0.464)
 
     def test_capp_gpt_on_processes_alone(self) -> None:
         draw = random.Random(20260101)
-        self.capp(
-            [draw.randrange(29, 49) for _ in range(320)],
-            separability=0.768,
-            separability_null_with_sinks=0.386,
-            separability_null_local=0.380,
-            separability_sphere=0.490,
-        )
+        self.capp([draw.randrange(29, 49) for _ in range(320)], 0.768, 0.386, 0.380, 0.490)

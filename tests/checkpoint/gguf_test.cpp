@@ -2,9 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
-#include <chrono>
 #include <iterator>
-#include <numeric>
 
 #include "checkpoint/blocks.hpp"
 #include "checkpoint/gguf.hpp"

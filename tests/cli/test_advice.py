@@ -2,12 +2,10 @@
 
 import importlib.util
 import re
-import subprocess
 import sys
 
 from tests.cli.command import CommandTest
 from tests.places import DATA, ROOT
-from tests.results.schema import validate
 
 DEMO = (str(ROOT / "demo/model"), "--text", str(ROOT / "demo/text.txt"), "--measures", "weights")
 
@@ -62,32 +60,18 @@ class Texts(CommandTest):
             (("nowhere.txt", "texts"), "nowhere.txt: expected a text in UTF-8"),
             ((), "usage: "),
         ):
-            done = subprocess.run(
-                [sys.executable, ROOT / "tools/novel_texts.py", *words],
-                cwd=self.folder,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+            done = self.other(sys.executable, ROOT / "tools/novel_texts.py", *words)
             self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
             self.assertTrue(done.stderr.startswith(says), done.stderr)
         self.assertFalse((self.folder / "texts").exists())
 
 
 class Advice(CommandTest):
-    def change_of(self, text: object, heads: tuple[str, ...], normalizer: str) -> float:
-        metrics = self.saved(
-            "compare",
-            str(ROOT / "demo/model"),
-            "--text",
-            text,
-            *heads,
-            "--normalizer",
-            normalizer,
-            *"--measures weights --quiet".split(),
-            out="one",
-        )[0]["metrics"]
-        return float(metrics["loss_change"]["values"][1][0][-1])
+    def change_of(self, text: object, *options: str) -> tuple[float, float]:
+        """The change of the loss of a text, and its error."""
+        run = ("compare", *DEMO[:1], "--text", text, *options, "--measures", "weights", "--quiet")
+        change = self.saved(*run, out="one")[0]["metrics"]["loss_change"]
+        return float(change["values"][1][0][-1]), change["stderr"][1][0][-1]
 
     def excerpt(self, share: float) -> str:
         """12,000 characters from that share of the novel."""
@@ -100,25 +84,20 @@ class Advice(CommandTest):
         text = (ROOT / "docs/choosing.md").read_text()
         for heads, normalizer, demo, licence, novel in CHOSEN:
             for path, stated in ((ROOT / "demo/text.txt", demo), (ROOT / "LICENSE", licence)):
-                change = self.change_of(path, heads, normalizer)
+                change, _ = self.change_of(path, *heads, "--normalizer", normalizer)
                 self.assertAlmostEqual(change, stated, delta=6e-5, msg=f"{normalizer} on {path}")
                 self.assertIn(f"{stated:+.4f}", text)
             for share, stated in zip((0.955, 0.970, 0.985), novel, strict=True):
                 if stated is None or not NOVEL.exists():
                     continue
-                change = self.change_of(self.excerpt(share), heads, normalizer)
+                change, _ = self.change_of(self.excerpt(share), *heads, "--normalizer", normalizer)
                 self.assertAlmostEqual(change, stated, delta=6e-4, msg=f"{normalizer} at {share}")
                 self.assertIn(f"{stated:+.3f}", text)
 
     def test_the_loss_is_what_the_docs_say(self) -> None:
         text = (ROOT / "docs/convergence.md").read_text()
         for heads, pattern, stated in FOLLOWED:
-            out = self.folder / "out"
-            self.succeed(
-                "compare", *DEMO, *heads, "--pattern", pattern, "--quiet", "--force", "--out", str(out)
-            )
-            metrics = validate(out / "results.json")["metrics"]
-            change = metrics["loss_change"]["values"][1][0][-1]
+            change, _ = self.change_of(ROOT / "demo/text.txt", *heads, "--pattern", pattern)
             rounding = 0.6 * 10 ** -len(f"{stated}".split(".")[1])
             self.assertAlmostEqual(change, stated, delta=rounding, msg=pattern)
             self.assertIn(f"{stated:+}".replace("0.", ".").lstrip("+"), text)
@@ -131,32 +110,14 @@ class Advice(CommandTest):
         for name, share in (("confirm", 0.955), ("third", 0.975)):
             start = int(share * len(text))
             (self.folder / f"{name}.txt").write_text(text[start : start + 6000])
-        done = self.succeed(
-            "compare",
-            *DEMO,
-            *(
-                "--each head --normalizer ssmax,logn-entropy,softmax1,entmax:alpha=1.25 --confirm confirm.txt "
-                "--out each"
-            ).split(),
-        )
+        each = "--each head --normalizer ssmax,logn-entropy,softmax1,entmax:alpha=1.25 --confirm confirm.txt --out each"
+        done = self.succeed("compare", *DEMO, *each.split())
         said = " ".join(done.out.split())
         advised = re.findall(r"Recommended for head (\d\.\d): ([^ ]+), loss", said)
         self.assertGreater(len(advised), 2)
         total = 0.0
         for head, normalizer in advised:
-            change = self.saved(
-                "compare",
-                str(ROOT / "demo/model"),
-                "--text",
-                "third.txt",
-                "--heads",
-                head,
-                "--normalizer",
-                normalizer,
-                *"--measures weights --quiet".split(),
-                out="one",
-            )[0]["metrics"]["loss_change"]
-            value, error = change["values"][1][0][-1], change["stderr"][1][0][-1]
+            value, error = self.change_of("third.txt", "--heads", head, "--normalizer", normalizer)
             self.assertLess(value, 2 * error, f"{normalizer} raises the loss of head {head}")
             total += value
         self.assertLess(total, 0)

@@ -5,46 +5,12 @@ transformers 4 computes other numbers, or refused by the name of its field."""
 import json
 from typing import Any
 
-from tests.cli.command import BAD_INPUT, UNSUPPORTED, CommandTest
-from tests.golden.catalogue.configs import CASES
+from tests.cli.command import CommandTest
+from tests.golden.catalogue.configs import CASES, NOTICES, REFUSED
 from tests.golden.golden_file import Golden, read_family
 
 FIGURES = read_family("configs")
 
-# What is refused: the exit code, and what the message names.
-REFUSED = {
-    "llama-is-causal-false": (UNSUPPORTED, "field is_causal"),
-    "llama-is-causal-null": (UNSUPPORTED, "field is_causal"),
-    "gpt2-is-causal-false": (UNSUPPORTED, "field is_causal"),
-    "gemma2-bidirectional": (UNSUPPORTED, "field use_bidirectional_attention"),
-    "llama-two-thetas": (BAD_INPUT, "field rope_scaling.rope_theta"),
-    "llama-parameters-two-thetas": (BAD_INPUT, "field rope_parameters.rope_theta"),
-    "llama-types-differ": (BAD_INPUT, "field rope_scaling.type"),
-    "gemma2-parameters-per-type": (UNSUPPORTED, "field rope_parameters.full_attention"),
-    "llama-partial": (UNSUPPORTED, "field partial_rotary_factor"),
-    "llama-partial-inside": (UNSUPPORTED, "field rope_parameters.partial_rotary_factor"),
-    "mistral-layer-types": (UNSUPPORTED, "field layer_types"),
-    "qwen2-layer-types": (BAD_INPUT, "field use_sliding_window"),
-    "gemma2-window-null": (BAD_INPUT, "field sliding_window"),
-    "qwen3-head-dim-null": (BAD_INPUT, "q_proj"),
-}
-# The field that the notice names.
-NOTICES = {
-    "llama-own-head": "lm_head.weight",
-    "gemma-own-head": "lm_head.weight",
-    "gpt2-own-head": "lm_head.weight",
-    "llama-theta-inside": "rope_theta within rope_scaling",
-    "llama-theta-inside-default": "rope_theta within rope_scaling",
-    "llama-parameters": "rope_parameters",
-    "llama-parameters-theta-outside": "rope_parameters",
-    "llama-parameters-type": "rope_parameters",
-    "llama-yarn-original": "original_max_position_embeddings",
-    "llama-yarn-two-originals": "original_max_position_embeddings",
-    "llama-llama3-two-originals": "original_max_position_embeddings",
-    "llama-longrope-original-and-factor": "factor",
-    "llama-longrope-original-and-factor-inside": "original_max_position_embeddings",
-    "gemma-gelu": 'hidden_act "gelu"',
-}
 FOLLOWED = "read as transformers 5 does, not as transformers 4 does"
 # The versions differ, and no notice is due: the config says which version wrote it.
 SAYS_ITSELF = {"llama-parameters-of-5"}

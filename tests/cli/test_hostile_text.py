@@ -1,7 +1,6 @@
 """Names and values that would move the cursor, colour the screen, begin a line or turn the direction
-of writing, in every place that a terminal shows; and labels that a spreadsheet would run."""
+of writing, in every place that a terminal shows."""
 
-import csv
 import json
 import os
 import shutil
@@ -18,10 +17,7 @@ SHOWN = "\\x0aheadgauge: all is well\\x1b[2J\\x9b31m\\u202eb"
 
 
 class HostileTest(CommandTest):
-    def setUp(self) -> None:
-        super().setUp()
-        self.tiny(64)
-        self.made = json.loads(MADE.read_text())
+    tiny_ids = 64
 
     def plain(self, text: str) -> None:
         for character in text:
@@ -174,21 +170,3 @@ class Output(HostileTest):
         self.write("l.json", json.dumps({"schema": "headgauge.limits/1", "limits": limits}))
         self.shown("diff", "old.json", "new.json", "--limits", "l.json", code=1)
         self.shown("diff", "old.json", "new.json", "--limits", "l.json", "--json", code=1)
-
-
-class Spreadsheet(HostileTest):
-    def test_labels_that_begin_a_formula(self) -> None:
-        self.made["coords"]["normalizer"] = ["=1+1", "-0.5"]
-        self.made["metrics"] = {
-            "entropy_with_sinks": {
-                "dims": ["layer", "head", "normalizer", "length"],
-                "unit": "nats",
-                "values": [[[[1.0, 1.0]] * 2] * 3] * 2,
-            }
-        }
-        for key in ("flags", "summary"):
-            self.made[key] = []
-        self.write("r.json", json.dumps(self.made))
-        self.succeed("diff", "r.json", "r.json", "--out", "out")
-        with (self.folder / "out/heads.csv").open(newline="") as table:
-            self.assertEqual({row["normalizer"] for row in csv.DictReader(table)}, {"'=1+1", "-0.5"})

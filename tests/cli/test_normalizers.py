@@ -1,7 +1,6 @@
 """What a scan says of normalizers; test_compare and tests/agreement run every one that is listed."""
 
 import json
-import subprocess
 import sys
 
 from tests.cli.checkpoints import make_dump
@@ -38,12 +37,7 @@ class Normalizers(CommandTest):
             self.assertNotIn("one random row", json.dumps(self.scan(name)["notices"]))
 
     def test_the_tables_of_the_docs_are_what_is_declared(self) -> None:
-        done = subprocess.run(
-            [sys.executable, ROOT / "tools/docs.py", "--check", BINARY],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = self.other(sys.executable, ROOT / "tools/docs.py", "--check", BINARY)
         self.assertEqual(done.returncode, 0, done.stderr)
         pages = [(ROOT / "docs" / name).read_text() for name in ("normalizers.md", "patterns.md")]
         for page, name, row in zip(

@@ -4,10 +4,8 @@ tests/agreement compares scans with the default options; here it is every option
 small that each takes a second.
 """
 
-import random
-
 from tests.agreement.program import comparison
-from tests.cli.checkpoints import make_dump
+from tests.cli.checkpoints import draws, make_dump
 from tests.cli.command import CommandTest
 
 BRIEF = ("--temperatures", "0.1,1")  # 31 of them are compared elsewhere
@@ -72,19 +70,12 @@ class Dumps(AgreementTest):
         self.compare("--dump", "dump.safetensors")
         return self.read("out/results.json")["metrics"]
 
-    @staticmethod
-    def draw(*shape: int) -> tuple[list[int], list[float]]:
-        generator, size = random.Random(len(shape)), 1
-        for n in shape:
-            size *= n
-        return list(shape), [generator.gauss(0, 1) for _ in range(size)]
-
     def test_queries_and_keys(self) -> None:
         self.assertNotIn("distance", self.agree())
 
     def test_with_vectors(self) -> None:
-        self.assertIn("distance", self.agree(x=self.draw(80, 5)))
+        self.assertIn("distance", self.agree(x=draws(80, 5)))
 
     def test_with_values(self) -> None:
-        values = {f"layers.{layer}.v": self.draw(4, 80, 5) for layer in (0, 1)}
+        values = {f"layers.{layer}.v": draws(4, 80, 5) for layer in (0, 1)}
         self.assertIn("distance", self.agree("--x", "value", **values))

@@ -66,18 +66,7 @@ class Plan(CommandTest):
         self.assertEqual(plan["measured"]["documents"], len(changes))
 
     def test_the_check_has_few_pieces_and_steps_have_many(self) -> None:
-        few = (
-            "plan",
-            *self.texts,
-            "--lengths",
-            32,
-            "--curve",
-            0.5,
-            "--random-plans",
-            0,
-            "--quiet",
-            "--steps",
-        )
+        few = ("plan", *self.texts, *"--lengths 32 --curve 0.5 --random-plans 0 --quiet --steps".split())
         count = {}
         for pieces, steps in ((1, 6), (1, 2), (9, 6)):
             settings = self.saved(*few, steps, "--pieces", pieces)[0]["settings"]
@@ -210,15 +199,11 @@ class Plan(CommandTest):
         make_dump(self.folder / "d.safetensors", 1, 2, 96, 4)
         copy_golden("bert/plain", self.folder / "bert")
         texts = "--tokens a.txt b.txt --confirm c.txt d.txt --lengths 48 --out out"
+        says = "plan: expected a model that predicts next tokens"
         self.refuse_each(
             (UNSUPPORTED, f"d.safetensors {texts}", "a dump, which has no loss"),
-            (
-                UNSUPPORTED,
-                f"bert {texts} --allow 0.1",
-                "plan: expected a model that predicts next tokens",
-                "bert",
-            ),
-            (UNSUPPORTED, f"bert {texts}", "plan: expected a model that predicts next tokens", "its losses"),
+            (UNSUPPORTED, f"bert {texts} --allow 0.1", says, "bert"),
+            (UNSUPPORTED, f"bert {texts}", says, "its losses"),
             base=("plan",),
         )
         self.assertFalse((self.folder / "out/results.json").exists())
@@ -233,19 +218,9 @@ class Plan(CommandTest):
             (USAGE, "--curve 0.001", "--curve", "the smallest choice in all heads"),
             base=("plan", *self.texts, *FEW, "--out", "out"),
         )
-        few = (*FEW, "--out", "out", "--allow", 0.5)
         self.many_ids("one.txt", 200)
-        self.refuse(
-            BAD_INPUT,
-            "plan",
-            "model",
-            "--tokens",
-            "one.txt",
-            "--confirm",
-            "c.txt",
-            *few,
-            says=("--allow", "at least 2 pieces of text"),
-        )
+        few = ("model", *"--tokens one.txt --confirm c.txt --out out --allow 0.5".split(), *FEW)
+        self.refuse(BAD_INPUT, "plan", *few, says=("--allow", "at least 2 pieces of text"))
 
     def test_goes_on_after_an_interruption(self) -> None:
         whole = self.make()

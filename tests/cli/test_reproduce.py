@@ -14,24 +14,16 @@ from tests.places import ROOT
 from tests.results.schema import validate, validate_text
 
 DEMO = (str(ROOT / "demo/model"), "--text", str(ROOT / "demo/text.txt"))
-THEOREMS = {
-    "distance_bound_is_safe",
-    "gradient_bound_is_safe",
-    "separability_bound_without_sphere",
-    "weights_are_bounded",
-}
+THEOREMS = set(
+    "distance_bound_is_safe gradient_bound_is_safe separability_bound_without_sphere weights_are_bounded".split()
+)
 # A scan has one temperature.
-OF_TEMPERATURES = {
-    "cold_raises_the_norm_alone",
-    "norm_follows_temperature",
-    "cold_inflates_the_spread",
-    "heat_loses_selectivity",
-}
-OF_TASKS = {
-    "answers_are_lost_with_context",
-    "growing_entropy_loses_answers",
-    "falling_separability_loses_answers",
-}
+OF_TEMPERATURES = set(
+    "cold_raises_the_norm_alone norm_follows_temperature cold_inflates_the_spread heat_loses_selectivity".split()
+)
+OF_TASKS = set(
+    "answers_are_lost_with_context growing_entropy_loses_answers falling_separability_loses_answers".split()
+)
 # Claims of the two papers.
 LIMITS, TOKENS = 35, 13
 SMALL = ("--dimension", "6", "--grid", "60,120,240,480", "--replicates", "4")

@@ -157,10 +157,11 @@ class Choices(ScanTest):
                 self.assertEqual(metric["values"], every["metrics"][name]["values"][1:], name)
         self.assertEqual({flag["layer"] for flag in some["flags"]} - {1}, set())
 
-    def test_lengths_and_top_n(self) -> None:
-        results = self.scan("--lengths", "100,10,100", "--top-n", "3,2")
-        self.assertEqual(results["coords"]["length"], [10, 100])
-        self.assertEqual(results["coords"]["top_n"], [2, 3])
+    def test_labels_are_what_was_asked_for(self) -> None:
+        options = "--lengths 100,10,100 --top-n 3,2 --temperatures 0.5,2 --epsilons 0.01".split()
+        coords = self.scan(*options)["coords"]
+        labels = {"length": [10, 100], "top_n": [2, 3], "temperature": [0.5, 2], "epsilon": [0.01]}
+        self.assertEqual({dim: coords[dim] for dim in labels}, labels)
 
     def test_queries(self) -> None:
         some = self.scan("--queries", "8")
@@ -172,11 +173,6 @@ class Choices(ScanTest):
         self.assertTrue(all(a < b for a, b in zip(fewer, rows)), fewer)
         # The model runs over every row all the same.
         self.assertEqual(some["metrics"]["loss"], every["metrics"]["loss"])
-
-    def test_temperatures_and_epsilons(self) -> None:
-        results = self.scan("--temperatures", "0.5,2", "--epsilons", "0.01")
-        self.assertEqual(results["coords"]["temperature"], [0.5, 2])
-        self.assertEqual(results["coords"]["epsilon"], [0.01])
 
     def test_several_documents(self) -> None:
         self.write("other.txt", "7 6 5 4 3 2 1 0 " * 12)
@@ -256,12 +252,22 @@ class Models(CommandTest):
             self.assertAlmostEqual(value, 1, delta=1e-5)
         # Each token stands once: the heads that look for its copies and at itself agree.
         self.assertEqual(results["metrics"]["top_overlap_partner"]["values"][0][3:5], [4, 3])
+        beyond = results["metrics"]["entropy_normalized"]["values"][0]
+        self.assertGreater(min(beyond[0][-1], beyond[1][-1]), 0.95, "beyond its sink the weights of head 1 are even")
+        self.assertLess(beyond[4][-1], 0.05)
+        flags = {(flag["name"], flag["head"]) for flag in results["flags"]}
+        self.assertEqual(flags & {("sinks", 0), ("sinks", 1)}, {("sinks", 1)})
 
     def test_the_table_names_roles(self) -> None:
         self.phantom("ghost", 6)
-        done = self.succeed(
-            *"scan ghost --tokens ghost/repeated.txt --lengths 32,64,128 --measures weights,roles".split()
+        words = "scan ghost --tokens ghost/repeated.txt --lengths 32,64,128 --measures weights,roles"
+        results, done = self.saved(*words.split())
+        flags = [flag for flag in results["flags"] if flag["name"].startswith("role_")]
+        found = [(flag["head"], flag["name"].removeprefix("role_")) for flag in flags]
+        self.assertEqual(
+            found, list(enumerate("sinks previous duplicate recent induction distant".split(), 1))
         )
+        self.assertTrue(all(flag["value"] >= flag["threshold"] for flag in flags))
         header = next(line for line in done.out.splitlines() if line.startswith("layer "))
         column = header.index("role")
         roles = {
@@ -269,18 +275,8 @@ class Models(CommandTest):
             for line in done.out.splitlines()
             if line.startswith("  0.")
         }
-        self.assertEqual(
-            roles,
-            {
-                "0.0": "-",
-                "0.1": "sink",
-                "0.2": "prev",
-                "0.3": "copy",
-                "0.4": "near",
-                "0.5": "ind",
-                "0.6": "far",
-            },
-        )
+        named = "- sink prev copy near ind far".split()
+        self.assertEqual(roles, {f"0.{head}": role for head, role in enumerate(named)})
 
 
 class Dumps(CommandTest):

@@ -18,9 +18,7 @@ class Validate(CommandTest):
     def setUp(self) -> None:
         super().setUp()
         copy_golden("gpt2/plain", self.folder / "model")
-        for k, name in enumerate(("a.txt", "b.txt", "c.txt")):
-            numbers = [(i * i + 3 * i + 5 * k) % 41 for i in range(96)]
-            self.write(name, " ".join(map(str, numbers)))
+        self.many_ids("a.txt b.txt c.txt", 96)
         self.texts = ("model", "--tokens", "a.txt", "b.txt", "c.txt")
 
     def test_says_which_metrics_predict_the_loss(self) -> None:
@@ -96,9 +94,7 @@ class ValidateTasks(SharesTest):
     def setUp(self) -> None:
         super().setUp()
         copy_golden("gpt2/plain", self.folder / "model")
-        for k, name in enumerate(("a.txt", "b.txt")):
-            numbers = [(i * i + 3 * i + 5 * k) % 41 for i in range(96)]
-            self.write(name, " ".join(map(str, numbers)))
+        self.many_ids("a.txt b.txt", 96)
         self.texts = ("--tokens", "a.txt", "b.txt", *FEW)
         cases = likeliest(self, "model", [80] * 8)
         write_cases(self, "first.jsonl", cases[:4])

@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.faults.kinds import KINDS, SHARE
+from tests.faults.kinds import KINDS, TABLE
 from tests.faults.suite import Suite
 from tests.places import BINARY
 
@@ -26,7 +26,7 @@ TRIALS = 100
 
 
 def numbers_of(kind: str, trials: int) -> range:
-    return range(max(1, round(trials * SHARE.get(kind, 1.0))))
+    return range(max(1, round(trials * TABLE[kind][1])))
 
 
 def main(arguments: list[str]) -> int:

@@ -167,7 +167,3 @@ def python(trial: Trial) -> None:
         last = done.stdout.decode("utf-8", "replace").splitlines()[-1:]
         raise Fault(f"exit {done.returncode} of hostile.py with seed {seed}, after {last}: {said[-3000:]}")
     trial.worked += 1
-
-
-KINDS = {"merge": merge, "out": out, "python": python}
-SHARE = {"merge": 0.5, "python": 0.1}

@@ -87,7 +87,3 @@ def export(trial: Trial) -> None:
     trial.run(*again, codes={0}, quiet=False)
     if content(out) != new:
         raise Fault(f"the same command leaves {sorted(os.listdir(out))}, or other files in them")
-
-
-KINDS = {"export": export}
-SHARE = {"export": 0.5}

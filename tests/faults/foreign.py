@@ -97,7 +97,3 @@ def lists(trial: Trial) -> None:
     words[at] = words[at][:cut] + "\0" + words[at][cut:]
     trial.write("list", trial.draw.choice(("\n", "\r\n")).join(words))
     trial.run("scan", "model", "--tokens", "@list", "--lengths", "16", *SMALL, codes={3})
-
-
-KINDS = {"foreign-files": foreign_files, "scores-beyond-float32": scores_beyond_float32, "lists": lists}
-SHARE = {"lists": 0.2}

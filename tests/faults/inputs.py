@@ -143,7 +143,3 @@ def task_files(trial: Trial) -> None:
     within(done, PROGRAM + min(OF_TASKS * len(content), MOST_OF_TASKS))
     if done.code == 0:
         metrics_of(done)
-
-
-KINDS = {"gguf": gguf_files, "tasks": task_files}
-SHARE: dict[str, float] = {}

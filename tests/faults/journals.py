@@ -137,7 +137,3 @@ def plan(trial: Trial) -> None:
     for name in ("model", "a.txt", "b.txt", "c.txt"):
         trial.materials.take(name, trial.folder)
     resumed(trial, trial.materials.unfinished_plan, *PLAN)
-
-
-KINDS = {"journals": journals, "journals-simulation": simulation, "journals-plan": plan}
-SHARE = {"journals": 0.5, "journals-simulation": 0.5, "journals-plan": 0.5}

@@ -1,7 +1,47 @@
-"""Every kind of trial, and its share of --trials: those that take seconds each are fewer."""
+"""Every kind of trial, its share of --trials (those that take seconds each are fewer), and how many of it the quick
+part has: half a minute of one core in all."""
 
 from tests.faults import calls, exports, foreign, inputs, journals, payloads, readers, running, storage
 
-PARTS = (readers, journals, running, storage, payloads, foreign, exports, inputs, calls)
-KINDS = {name: kind for part in PARTS for name, kind in part.KINDS.items()}
-SHARE = {name: share for part in PARTS for name, share in part.SHARE.items()}
+TABLE = {
+    "results": (readers.results, 1.0, 20),
+    "limits": (readers.limits, 1.0, 15),
+    "plans": (readers.plans, 1.0, 12),
+    "reproduction": (readers.reproduction, 0.5, 6),
+    "tokenizers": (readers.tokenizer_files, 1.0, 15),
+    "token-ids": (readers.token_ids, 1.0, 12),
+    "texts": (readers.texts, 1.0, 10),
+    "configs": (readers.configs, 1.0, 20),
+    "headers": (readers.headers, 1.0, 20),
+    "indices": (readers.indices, 1.0, 12),
+    "options": (readers.options, 1.0, 20),
+    "journals": (journals.journals, 0.5, 6),
+    "journals-simulation": (journals.simulation, 0.5, 5),
+    "journals-plan": (journals.plan, 0.5, 3),
+    "kills": (running.kills, 0.3, 2),
+    "kills-of-long-runs": (running.kills_of_long_runs, 0.1, 1),
+    "signals": (running.signals, 0.3, 2),
+    "changed-files": (running.changed_files, 0.3, 3),
+    "two-runs": (running.two_runs, 0.3, 2),
+    "same-process-id": (running.same_process_id, 0.1, 1),
+    "streams": (running.streams, 0.5, 8),
+    "memory": (running.memory, 0.8, 8),
+    "disks": (storage.disks, 0.5, 4),
+    "quotas": (storage.quotas, 0.3, 2),
+    "file-sizes": (storage.file_sizes, 0.5, 4),
+    "read-only": (storage.read_only, 0.2, 2),
+    "failing-calls": (storage.failing_calls, 1.0, 8),
+    "page": (payloads.page, 0.12, 1),
+    "spreadsheet": (payloads.spreadsheet, 0.3, 8),
+    "terminal": (payloads.terminal, 0.6, 8),
+    "foreign-files": (foreign.foreign_files, 1.0, 8),
+    "scores-beyond-float32": (foreign.scores_beyond_float32, 1.0, 15),
+    "lists": (foreign.lists, 0.2, 2),
+    "export": (exports.export, 0.5, 6),
+    "gguf": (inputs.gguf_files, 1.0, 20),
+    "tasks": (inputs.task_files, 1.0, 12),
+    "merge": (calls.merge, 0.5, 4),
+    "out": (calls.out, 1.0, 25),
+    "python": (calls.python, 0.1, 1),
+}
+KINDS = {name: kind for name, (kind, _, _) in TABLE.items()}

@@ -3,14 +3,13 @@
 import json
 import shutil
 import signal
-import subprocess
 from functools import cached_property
 from pathlib import Path
 
 from tests.cli.checkpoints import copy_golden, make_dump, make_gpt2
-from tests.cli.command import environment
+from tests.cli.command import environment, run
 from tests.cli.terminal import Terminal
-from tests.places import BINARY, GOLDEN, ROOT
+from tests.places import GOLDEN, ROOT
 
 DEMO = ROOT / "demo"
 SMALL = ("--threads", "1", "--quiet")
@@ -54,16 +53,9 @@ class Materials:
         return path
 
     def run(self, *arguments, code: int = 0, env=None) -> None:
-        done = subprocess.run(
-            [str(BINARY), *map(str, arguments)],
-            cwd=self.folder,
-            env=env or environment(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-        )
-        if done.returncode != code:
-            raise RuntimeError(f"{arguments}: exit {done.returncode}, {done.stderr!r}")
+        done = run(*arguments, cwd=self.folder, env=env)
+        if done.code != code:
+            raise RuntimeError(f"{arguments}: exit {done.code}, {done.err!r}")
 
     def take(self, name: str, folder: Path, to: str | None = None) -> Path:
         """A copy for a trial."""

@@ -12,87 +12,15 @@ from xml.etree import ElementTree
 from tests.cli.checkpoints import change_config, make_dump
 from tests.cli.command import environment
 from tests.cli.terminal import Terminal
-from tests.faults.mutate import json_text
+from tests.faults.mutate import LISTS, json_text
 from tests.faults.trial import SECONDS, Done, Fault, Skip, Trial, plain
 from tests.places import ROOT
 
 RAN = "data-payload-ran"
 CODE = f"document.documentElement.setAttribute('{RAN}','1')"
-PAGE = (
-    f"<script>{CODE}</script>",
-    f"</script><script>{CODE}</script>",
-    f"<img src=x onerror={CODE}>",
-    f"<svg onload={CODE}>",
-    f"<svg><script>{CODE}</script></svg>",
-    f"--><script>{CODE}</script><!--",
-    f"<!--<script>{CODE}",
-    f"]]><script>{CODE}</script>",
-    f'"><iframe srcdoc="<script>parent.{CODE}</script>">',
-    f"' onmouseover={CODE} autofocus onfocus={CODE} x='",
-    f"javascript:{CODE}",
-    f'<a href="javascript:{CODE}">x</a>',
-    f"${{{CODE}}}",
-    f"{{{{{CODE}}}}}",
-    f"<style>@import 'x'</style><body onload={CODE}>",
-    f"&lt;script&gt;{CODE}&lt;/script&gt;",
-    f"<math><mtext><table><mglyph><style><img src=x onerror={CODE}>",
-    "\\u003cscript\\u003e",
-    "</title><h1>",
-    "</style>",
-)
-SHEET = (
-    "=1+1",
-    "+1+1",
-    "-1+1",
-    "@SUM(A1)",
-    "\t=1+1",
-    "\r=1+1",
-    '=HYPERLINK("http://x","y")',
-    "=cmd|' /C calc'!A0",
-    '"=1+1',
-    "a,=1+1",
-    'a"\n=1+1',
-    "\n=1+1",
-    "-0.5",
-    "+3",
-    "1e5",
-    ";=1+1",
-    " =1+1",
-    "'=1+1",
-    "\ufeff=1+1",
-    "\uff1d1+1",
-)
-TERMINAL = (
-    "\x1b[2J",
-    "\x1b]0;title\x07",
-    "\x9b31m",
-    "\r",
-    "\b\b\b",
-    "\x7f",
-    "\u202e",
-    "\u2066",
-    "\u200f",
-    "\u2028",
-    "\x85",
-    "\x00",
-    "\x0b",
-    "\x1b[6n",
-    "\x1bP",
-    "\udcff",
-    "\n\nheadgauge: all is well\n",
-)
-VIEWS = (
-    "",
-    "#overview",
-    "#heads",
-    "#head/0.0",
-    "#head/1.1",
-    "#model",
-    "#papers",
-    "#plan",
-    "#provenance",
-    "#changes",
-)
+PAGE = [text.replace("CODE", CODE) for text in LISTS["page"]]
+SHEET, TERMINAL = LISTS["sheet"], LISTS["terminal"]
+VIEWS = ("", *"#overview #heads #head/0.0 #head/1.1 #model #papers #plan #provenance #changes".split())
 BROWSER = (
     "--headless --no-sandbox --disable-gpu --no-first-run --disable-dev-shm-usage "
     "--disable-background-networking --disable-component-update --disable-sync "
@@ -100,7 +28,7 @@ BROWSER = (
 ).split()
 
 
-def poisoned(trial: Trial, payloads: tuple[str, ...], name: str = "of-scan") -> dict:
+def poisoned(trial: Trial, payloads: list[str], name: str = "of-scan") -> dict:
     """Results with payloads in every place of a name, a label or a sentence."""
     draw = trial.draw
     results = json.loads(json.dumps(trial.materials.results[name]))
@@ -290,7 +218,7 @@ def terminal(trial: Trial) -> None:
         make_dump(trial.folder / "dump.safetensors", 1, 1, 8, 4, **{tensor: ([1], [1.0])})
         command = [draw.choice(("inspect", "scan")), "dump.safetensors"]
     elif how == 4:
-        words = tuple(w.encode("utf-8", "replace").decode() for w in TERMINAL)
+        words = [w.encode("utf-8", "replace").decode() for w in TERMINAL]
         trial.write("bad.json", json_text(poisoned(trial, words)))
         trial.write("good.json", json_text(trial.materials.results["of-scan"]))
         command = ["diff", *draw.sample(["bad.json", "good.json"], 2), *draw.choice(((), ("--json",)))]
@@ -320,7 +248,3 @@ def terminal(trial: Trial) -> None:
         left.encode("utf-8", "replace"),
         Done(tuple(map(str, command)), code, b"", left.encode("utf-8", "replace"), 0, 0),
     )
-
-
-KINDS = {"page": page, "spreadsheet": spreadsheet, "terminal": terminal}
-SHARE = {"page": 0.12, "spreadsheet": 0.3, "terminal": 0.6}

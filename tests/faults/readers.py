@@ -1,5 +1,6 @@
 """Hostile files for every reader: each trial changes a good one, and runs what reads it."""
 
+import copy
 import hashlib
 import json
 import re
@@ -8,6 +9,7 @@ from tests.cli.checkpoints import read_weights
 from tests.faults.materials import DEMO, SMALL, TOKENS, named_goldens
 from tests.faults.mutate import (
     BYTES,
+    LISTS,
     NUMBERS,
     change_json,
     choose_node,
@@ -127,7 +129,7 @@ def tokenizer_files(trial: Trial) -> None:
     tokenizer = json.loads(json.dumps(trial.materials.tokenizer))
     if draw.random() < 0.6:
         part = draw.choice(("normalizer", "pre_tokenizer", "post_processor", "decoder", "model"))
-        tokenizer[part] = json.loads(json.dumps(draw.choice(PARTS[part])))
+        tokenizer[part] = copy.deepcopy(draw.choice(LISTS[f"tokenizer {part}"]))
         if draw.random() < 0.6:
             change_json(tokenizer[part], draw)
         content = json_text(tokenizer).encode("utf-8", "surrogatepass")
@@ -146,81 +148,6 @@ def small_model_with_text(trial: Trial) -> None:
     for name in ("config.json", "model.safetensors"):
         (trial.folder / "model" / name).symlink_to(DEMO / "model" / name)
     trial.write("text.txt", '!!"a b-c de the tide ()' * 20)
-
-
-PARTS: dict[str, tuple] = {
-    "normalizer": (
-        {
-            "type": "Sequence",
-            "normalizers": [{"type": "NFD"}, {"type": "Lowercase"}, {"type": "StripAccents"}],
-        },
-        {"type": "Replace", "pattern": {"Regex": "(a+)+$"}, "content": "aa"},
-        {"type": "Replace", "pattern": {"String": ""}, "content": "a"},
-        {"type": "Prepend", "prepend": "▁"},
-        {"type": "NFKC"},
-        {"type": "Nmt"},
-        {
-            "type": "BertNormalizer",
-            "clean_text": True,
-            "handle_chinese_chars": True,
-            "strip_accents": None,
-            "lowercase": True,
-        },
-        {"type": "Strip", "strip_left": True, "strip_right": True},
-        {"type": "Precompiled", "precompiled_charsmap": "AAAAAAAA////"},
-    ),
-    "pre_tokenizer": (
-        {"type": "Split", "pattern": {"Regex": "(\\s+|\\w+)"}, "behavior": "Isolated", "invert": False},
-        {"type": "Split", "pattern": {"Regex": "(?<=(a|aa)+)b"}, "behavior": "Removed", "invert": True},
-        {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True},
-        {"type": "Digits", "individual_digits": True},
-        {"type": "Whitespace"},
-        {"type": "BertPreTokenizer"},
-        {"type": "UnicodeScripts"},
-        {"type": "Punctuation", "behavior": "Contiguous"},
-        {"type": "CharDelimiterSplit", "delimiter": "a"},
-        {"type": "Sequence", "pretokenizers": []},
-    ),
-    "post_processor": (
-        {
-            "type": "TemplateProcessing",
-            "single": [{"SpecialToken": {"id": "!", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
-            "pair": [{"Sequence": {"id": "B", "type_id": 1}}],
-            "special_tokens": {"!": {"id": "!", "ids": [1], "tokens": ["!"]}},
-        },
-        {"type": "BertProcessing", "sep": ["!", 1], "cls": ["a", 65]},
-        {
-            "type": "RobertaProcessing",
-            "sep": ["!", 4294967295],
-            "cls": ["a", 65],
-            "trim_offsets": True,
-            "add_prefix_space": False,
-        },
-    ),
-    "decoder": (
-        {"type": "WordPiece", "prefix": "##", "cleanup": True},
-        {"type": "ByteFallback"},
-        {"type": "Fuse"},
-        {"type": "CTC", "pad_token": "", "word_delimiter_token": "|", "cleanup": True},
-    ),
-    "model": (
-        {
-            "type": "WordPiece",
-            "unk_token": "!",
-            "continuing_subword_prefix": "##",
-            "max_input_chars_per_word": 100,
-            "vocab": {"!": 0, "a": 1, "##a": 2},
-        },
-        {"type": "WordLevel", "unk_token": "!", "vocab": {"!": 0, "a": 4000000000}},
-        {
-            "type": "Unigram",
-            "unk_id": 0,
-            "byte_fallback": False,
-            "vocab": [["!", 0.0], ["a", -1.5], ["aa", -1e300]],
-        },
-        {"type": "BPE", "dropout": 0.5, "unk_token": None, "vocab": {"a": 0, "aa": 1}, "merges": ["a a"]},
-    ),
-}
 
 
 def token_ids(trial: Trial) -> None:
@@ -363,26 +290,7 @@ def options(trial: Trial) -> None:
     draw = trial.draw
     trial.materials.take("model", trial.folder)
     trial.materials.take("ids.txt", trial.folder)
-    languages = {
-        "--heads": ["0.*", "1.1", "*.0", "0-1.0", "1"],
-        "--layers": ["0", "1", "0-1", "1-0"],
-        "--lengths": ["16", "32", "auto", "2", "1:64:3"],
-        "--top-n": ["1", "5", "100"],
-        "--top-share": ["0.1", "0.5", "1"],
-        "--measures": ["weights", "model", "distance", "roles", "mass"],
-        "--queries": ["8", "all"],
-        "--examples": ["2", "none"],
-        "--temperatures": ["0.5", "1", "2"],
-        "--epsilons": ["0.001", "0.1"],
-        "--critical-max": ["8"],
-        "--critical-level": ["0.01"],
-        "--threads": ["1"],
-        "--seed": ["7"],
-        "--top": ["3", "all"],
-        "--sort": ["entropy_with_sinks", "mass"],
-        "--x": ["hidden", "value"],
-        "--unit-sphere": ["true"],
-    }
+    languages = LISTS["options"]
     command = ["scan", "model", "--tokens", "ids.txt", "--measures", "weights", "--lengths", "16,32", *SMALL]
     for name in draw.sample(sorted([*languages, "--pattern", "--normalizer"]), draw.choice((1, 1, 2, 3))):
         value = hostile_words(languages[name], draw) if name in languages else spec(draw)
@@ -395,19 +303,3 @@ def options(trial: Trial) -> None:
         command += [draw.choice(("--normalizer", "--pattern"))]
         command += [",".join(spec(draw) for _ in range(draw.choice((1, 2, 3))))]
     trial.run(*command, shell=AS_MEMORY)
-
-
-KINDS = {
-    "results": results,
-    "limits": limits,
-    "plans": plans,
-    "reproduction": reproduction,
-    "tokenizers": tokenizer_files,
-    "token-ids": token_ids,
-    "texts": texts,
-    "configs": configs,
-    "headers": headers,
-    "indices": indices,
-    "options": options,
-}
-SHARE = {"reproduction": 0.5}  # one takes a second

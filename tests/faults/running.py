@@ -298,25 +298,3 @@ def same_process_id(trial: Trial) -> None:
     out = trial.folder / "out"
     if pair_of_one_run(out) != {32} or sorted(os.listdir(out)) != PAIR:
         raise Fault(f"left behind: {sorted(os.listdir(out))}")
-
-
-KINDS = {
-    "kills": kills,
-    "kills-of-long-runs": kills_of_long_runs,
-    "signals": signals,
-    "changed-files": changed_files,
-    "two-runs": two_runs,
-    "same-process-id": same_process_id,
-    "streams": streams,
-    "memory": memory,
-}
-SHARE = {
-    "kills": 0.3,
-    "kills-of-long-runs": 0.1,
-    "signals": 0.3,
-    "changed-files": 0.3,
-    "two-runs": 0.3,
-    "same-process-id": 0.1,
-    "streams": 0.5,
-    "memory": 0.8,
-}

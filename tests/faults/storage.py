@@ -146,13 +146,3 @@ def failing_calls(trial: Trial) -> None:
         require_old_pair(trial, out, old)
     elif over_old and (out / "heads.csv").exists():  # which goes before results.json is renamed
         pair_of_one_run(out)
-
-
-KINDS = {
-    "disks": disks,
-    "quotas": quotas,
-    "file-sizes": file_sizes,
-    "read-only": read_only,
-    "failing-calls": failing_calls,
-}
-SHARE = {"disks": 0.5, "quotas": 0.3, "file-sizes": 0.5, "read-only": 0.2, "failing-calls": 1.0}

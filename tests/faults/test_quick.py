@@ -6,7 +6,7 @@ import unittest
 from pathlib import Path
 
 from tests.faults import payloads
-from tests.faults.kinds import KINDS
+from tests.faults.kinds import KINDS, TABLE
 from tests.faults.payloads import CODE, SCRIPT_FAULTS, scripts
 from tests.faults.running import pair_of_one_run, whole_files
 from tests.faults.suite import Suite
@@ -14,48 +14,6 @@ from tests.faults.trial import Done, Fault, Skip, Trial
 from tests.places import BINARY
 
 SEED = 16
-# Trials of each kind; half a minute of one core in all.
-TRIALS = {
-    "results": 20,
-    "limits": 15,
-    "plans": 12,
-    "reproduction": 6,
-    "tokenizers": 15,
-    "token-ids": 12,
-    "texts": 10,
-    "configs": 20,
-    "headers": 20,
-    "indices": 12,
-    "options": 20,
-    "journals": 6,
-    "journals-simulation": 5,
-    "journals-plan": 3,
-    "kills": 2,
-    "kills-of-long-runs": 1,
-    "signals": 2,
-    "changed-files": 3,
-    "two-runs": 2,
-    "same-process-id": 1,
-    "disks": 4,
-    "quotas": 2,
-    "file-sizes": 4,
-    "read-only": 2,
-    "failing-calls": 8,
-    "streams": 8,
-    "memory": 8,
-    "page": 1,
-    "spreadsheet": 8,
-    "terminal": 8,
-    "foreign-files": 8,
-    "scores-beyond-float32": 15,
-    "lists": 2,
-    "export": 6,
-    "gguf": 20,
-    "tasks": 12,
-    "merge": 4,
-    "out": 25,
-    "python": 1,
-}
 
 
 class Quick(unittest.TestCase):
@@ -74,17 +32,14 @@ class Quick(unittest.TestCase):
 
     def holds(self, kind: str) -> None:
         before = len(self.suite.failures)
-        self.suite.run(kind, range(TRIALS[kind]))
+        self.suite.run(kind, range(TABLE[kind][2]))
         self.assertEqual(self.suite.failures[before:], [])
         tally = self.suite.tallies[kind]
         if tally.counts["skipped"] == tally.trials:
             self.skipTest("; ".join(tally.reasons))
 
-    def test_every_kind_has_its_trials(self) -> None:
-        self.assertEqual(set(TRIALS), set(self.suite.kinds))
 
-
-for name in TRIALS:
+for name in KINDS:
     setattr(Quick, f"test_{name.replace('-', '_')}", lambda self, name=name: self.holds(name))
 
 

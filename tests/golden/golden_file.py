@@ -4,8 +4,6 @@ A list of numbers is a tensor named CASE/KEY or CASE/KEY/KEY. The metadata hold 
 JSON under its name.
 """
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

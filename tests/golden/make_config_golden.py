@@ -8,8 +8,6 @@ Each run replaces the figures of its own version: loss and mean entropy of every
 or the name of the error that loading or running ends with.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

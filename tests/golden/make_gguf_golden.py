@@ -9,21 +9,9 @@ from gguf import GGML_QUANT_SIZES, GGMLQuantizationType, GGUFWriter
 from gguf.quants import dequantize
 
 TYPES = ["F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K"]
-# Where the float16 scales of a block stand; they have to be finite.
-SCALES = {
-    "Q4_0": [0],
-    "Q4_1": [0, 2],
-    "Q5_0": [0],
-    "Q5_1": [0, 2],
-    "Q8_0": [0],
-    "Q2_K": [80, 82],
-    "Q3_K": [108],
-    "Q4_K": [0, 2],
-    "Q5_K": [0, 2],
-    "Q6_K": [208],
-    "F16": [0],
-    "BF16": [0],
-}
+# Where the float16 scales of a block stand, if not at 0; they have to be finite.
+TWO = ("Q4_1", "Q5_1", "Q4_K", "Q5_K")
+SCALES = {"Q2_K": [80, 82], "Q3_K": [108], "Q6_K": [208], **{name: [0, 2] for name in TWO}}
 ROWS, BLOCKS = 2, 3
 
 
@@ -34,7 +22,7 @@ def main() -> None:
         kind = GGMLQuantizationType[name]
         elements, size = GGML_QUANT_SIZES[kind]
         blocks = random.integers(0, 256, (ROWS * BLOCKS * (64 if elements == 1 else 1), size), np.uint8)
-        for at in SCALES[name]:
+        for at in SCALES.get(name, [0]):
             blocks[:, at + 1] &= 0xBF  # no exponent of all ones
         stored = blocks.reshape(ROWS, -1)
         widened = dequantize(stored, kind).astype(np.float32)

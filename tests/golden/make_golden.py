@@ -7,8 +7,6 @@
 Needs torch and transformers (requirements.txt); the tests that read the files need neither.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import tempfile
@@ -24,7 +22,7 @@ import transformers
 
 from tests.golden.catalogue import FAMILIES
 from tests.golden.catalogue.case import Case
-from tests.golden.catalogue.gpt2 import WIDTHS, capp_tokens, of_size
+from tests.golden.catalogue.gpt2 import WIDTHS, capp_tokens
 from tests.golden.golden_file import Golden, path_of, read_family, write_family
 from tests.golden.hugging_face import bert, gpt2, llama
 from tests.golden.hugging_face.values import golden_values
@@ -79,13 +77,12 @@ def make_case(family: str, case: Case) -> Golden:
     return run(family, folder, case.token_ids(), lengths)
 
 
-def make_width(options: dict[str, Any]) -> Golden:
-    case = of_size(**options)
+def make_width(case: Case) -> Golden:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         case.write(folder)
         lengths = [16, 32, 64, 100, case.tokens]
-        return {"random": options, **run("gpt2", folder, case.token_ids(), lengths)}
+        return run("gpt2", folder, case.token_ids(), lengths)
 
 
 def make_capp() -> Golden:
@@ -119,7 +116,7 @@ def makers() -> dict[str, Callable[[], Golden]]:
         for family, cases in FAMILIES.items()
         for case in cases
     }
-    found |= {f"gpt2/random-{options['size']}": partial(make_width, options) for options in WIDTHS}
+    found |= {f"gpt2/{case.name}": partial(make_width, case) for case in WIDTHS}
     trained = {"gpt2/capp-gpt": make_capp, "llama/stories260k": make_stories}
     return found | trained | {"bert/minilm": make_minilm}
 

@@ -7,8 +7,6 @@ Every head mixes four outputs by gates: its own, that of 2 sinks and a window of
 that of its scores divided by 2. The loss is a weighted sum over tokens.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 from unittest import mock

@@ -5,8 +5,6 @@ One file per tokenizer of the shared data. GPT-2's is read three ways that must 
 tokenizer.json by the tokenizers library, vocab.json + merges.txt by both classes of transformers.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -104,12 +102,8 @@ def write(name: str, source: list[str], entries: list[dict[str, Any]]) -> None:
             "transformers": transformers.__version__,
         },
     }
-    lines = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
-    strings = ",\n".join(f"  {json.dumps(item)}" for item in entries)
-    lines.append(f' "strings": [\n{strings}\n ]')
     OUT.mkdir(parents=True, exist_ok=True)
-    text = "{\n" + ",\n".join(lines) + "\n}\n"
-    (OUT / f"{name}.json").write_text(text, encoding="ascii")
+    (OUT / f"{name}.json").write_text(json.dumps({**head, "strings": entries}) + "\n", encoding="ascii")
     refused = sum(item["ids"] is None for item in entries)
     print(f"{name:10} {len(entries)} strings, {refused} refused")
 

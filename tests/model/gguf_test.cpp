@@ -1,7 +1,6 @@
-// Models read from GGUF files run as they do from safetensors, which parity_test.cpp and
-// bert_parity_test.cpp hold to Hugging Face: golden checkpoints are written as llama.cpp's
-// converter writes them, with its names, orders of rows and values.
-#include <fmt/format.h>
+// Models read from GGUF files run as they do from safetensors, which parity_test.cpp holds to
+// Hugging Face: golden checkpoints are written as llama.cpp's converter writes them, with its
+// names, orders of rows and values.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,7 +1,6 @@
 // The forward pass against Hugging Face's in float64 (tests/golden/README.md).
 #include <gtest/gtest.h>
 
-#include "golden/random_checkpoint.hpp"
 #include "headgauge/headgauge.hpp"
 #include "model/golden.hpp"
 #include "test_data.hpp"
@@ -47,27 +46,6 @@ INSTANTIATE_TEST_SUITE_P(Gpt2, Parity, ::testing::ValuesIn(golden_cases("gpt2"))
 INSTANTIATE_TEST_SUITE_P(Llama, Parity, ::testing::ValuesIn(golden_cases("llama")),
                          golden_test_name);
 
-// The published widths, cut to two layers, from weights that the test writes itself.
-class Widths : public ::testing::TestWithParam<const char*> {};
-
-TEST_P(Widths, WithHuggingFace) {
-  const Golden golden(std::string("gpt2/random-") + GetParam());
-  const nlohmann::json random = golden["random"];
-  golden::RandomCheckpoint checkpoint;
-  checkpoint.size = random["size"];
-  checkpoint.dtype = random["dtype"];
-  checkpoint.shards = random["shards"];
-  checkpoint.seed = random["seed"];
-  checkpoint.layers = random["layers"];
-  checkpoint.vocab = random["vocab"];
-  checkpoint.positions = random["positions"];
-  const testing::TemporaryFolder folder(std::string("width-") + GetParam());
-  golden::write_random_checkpoint(folder.path(), checkpoint);
-  compare(golden, folder.path());
-}
-
-INSTANTIATE_TEST_SUITE_P(Published, Widths, ::testing::Values("small", "medium", "large", "xl"));
-
 class ParityReal : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(ParityReal, WithHuggingFace) {
@@ -79,6 +57,83 @@ TEST_P(ParityReal, WithHuggingFace) {
 
 INSTANTIATE_TEST_SUITE_P(Trained, ParityReal,
                          ::testing::Values("gpt2/capp-gpt", "llama/stories260k"), golden_test_name);
+
+// The forward pass of BERT against Hugging Face's in float64 (tests/golden/README.md): a pass for
+// each length.
+
+Document document_of(const Golden& golden) {
+  Document document;
+  document.name = "golden";
+  document.before = golden.get<int>("before");
+  document.tokens = golden.get<int>("tokens");
+  document.after = golden.get<int>("after");
+  return document;
+}
+
+void compare_bert(const Golden& golden, const std::string& folder) {
+  const ResolvedModel model = resolve_model(folder);
+  SourceOptions options{.x = XSource::hidden, .threads = 2};
+  const auto hidden = make_model_source(model, {document_of(golden)}, options);
+  hidden->set_context(golden.get<int>("lengths").back());
+  compare_hidden(golden, *hidden);
+
+  options.x = XSource::embedding;
+  const auto source = make_model_source(model, {document_of(golden)}, options);
+  EXPECT_FALSE(source->info().causal);
+  EXPECT_FALSE(source->info().has_loss);
+  ScanOptions scan_options;
+  scan_options.lengths = golden.get<int>("lengths");
+  scan_options.threads = 2;
+  scan_options.measures = {"weights", "sensitivity"};
+  compare_statistics(golden, scan(*source, scan_options));
+}
+
+class BertParity : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(BertParity, WithHuggingFace) {
+  compare_bert(Golden(GetParam()), testing::source_path("tests/golden/" + GetParam()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Bert, BertParity, ::testing::ValuesIn(golden_cases("bert")),
+                         golden_test_name);
+
+// x = embedding is the row of the word table as stored, x = value what the head adds up, with bias.
+TEST(Bert, GivesTheVectorsThatXNames) {
+  const std::string folder = testing::source_path("tests/golden/bert/prefix");
+  const Document document = document_of(Golden("bert/prefix"));
+  const Checkpoint checkpoint = Checkpoint::open(folder);
+  const auto words = checkpoint.find("bert.embeddings.word_embeddings.weight")->values();
+  auto source = make_model_source(resolve_model(folder), {document}, {});
+  const Vectors x = source->layer(0, 0).front().x;
+  ASSERT_EQ(x.size(), std::ssize(document.tokens));
+  for (Index t = 0; t < x.size(); ++t) {
+    const auto token = static_cast<std::size_t>(document.tokens[t]);
+    for (std::size_t c = 0; c < 12; ++c) EXPECT_EQ(x[t][c], words[token * 12 + c]);
+  }
+  source = make_model_source(resolve_model(folder), {document}, {.x = XSource::value});
+  for (const HeadInput& head : source->layer(1, 0)) {
+    EXPECT_EQ(head.x.rows.data(), head.values.data());
+    EXPECT_EQ(head.x.dimension(), 6);
+  }
+}
+
+// The published weights: the text through the model's own tokenizer, whose file asks for 128
+// tokens.
+TEST(BertReal, MiniLm) {
+  const std::string folder = testing::minilm_path();
+  if (!testing::exists(folder)) GTEST_SKIP() << testing::kNoMiniLm;
+  const Golden golden("bert/minilm");
+  const Tokenizer tokenizer = Tokenizer::load(folder);
+  Tokenizer::Around around;
+  const std::vector<int> tokens =
+      tokenizer.encode(read_text_file(testing::source_path(golden["text"])), around);
+  EXPECT_EQ(around.before, golden.get<int>("before"));
+  EXPECT_EQ(around.after, golden.get<int>("after"));
+  const auto expected = golden.get<int>("tokens");
+  ASSERT_GE(tokens.size(), expected.size());
+  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), tokens.begin()));
+  compare_bert(golden, folder);
+}
 
 }  // namespace
 }  // namespace headgauge

@@ -1,6 +1,4 @@
 // phantom DIR STRENGTH: writes the phantom into the folder, which is made if need be.
-#include <cstdlib>
-#include <string>
 
 #include "phantom/phantom.hpp"
 

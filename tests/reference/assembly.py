@@ -1,11 +1,10 @@
 """From the means of heads and layers to labelled arrays, those of the whole model included."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tests.reference.arrays import Array
 from tests.reference.averages import Mean, RowIndex, row_mean, stack
 from tests.reference.catalogue import base_name, dims_of, part_of
 from tests.reference.coverage import OF_QUERIES
@@ -22,7 +21,6 @@ from tests.reference.normalizers import make_normalizer
 from tests.reference.sensitivity import envelope, envelope_paper
 from tests.reference.settings import Metric, Settings
 
-Array = npt.NDArray[Any]
 Cells = dict[str, Mean]  # means of one head or layer, leading axis length or position
 
 

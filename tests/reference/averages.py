@@ -7,12 +7,10 @@ rows, or over documents where at least 4 hold all of the rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from tests.reference.arrays import Array
 
 ROWS_PER_BATCH = 64
 FEWEST_BATCHES = 4

@@ -7,12 +7,10 @@ shared with the vectorised files.
 import itertools
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from tests.reference.arrays import Array
 
 
 def top_set(logits: Array, size: int) -> list[int]:

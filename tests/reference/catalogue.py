@@ -5,11 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tests.places import ROOT
-
-Array = npt.NDArray[Any]
+from tests.reference.arrays import Array
 
 FOLDER = ROOT / "catalogue"
 FILES: list[dict[str, Any]] = [json.loads(p.read_text()) for p in sorted(FOLDER.glob("*.json"))]

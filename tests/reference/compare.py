@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tests.reference.arrays import Array
 from tests.reference.catalogue import (
     GROUPS,
     PARTS,
@@ -31,8 +31,6 @@ from tests.reference.oracle import Oracle
 from tests.reference.results_io import Results, demanded_groups, read_settings, scanned_heads, to_array
 from tests.reference.settings import Metric
 from tests.reference.sources import Document, dump_document, model_documents
-
-Array = npt.NDArray[Any]
 
 ERROR_RELATIVE = 0.02  # a standard error agrees to 2 %, or to the tolerance of its value
 
@@ -209,7 +207,6 @@ def compare(
     texts: list[list[int]] | None = None,
     dump: Path | None = None,
     jobs: int = 1,
-    precision: str = "float64",
 ) -> list[Check]:
     """Recomputes what results.json holds and checks it."""
     settings = read_settings(results)
@@ -218,8 +215,7 @@ def compare(
         documents = [dump_document(dump, settings.longest, settings.x, settings.unit_sphere)]
     else:
         assert model is not None and texts is not None
-        dtype = np.float32 if precision == "float32" else np.float64
-        documents = model_documents(model, texts, settings.longest, settings.x, settings.unit_sphere, dtype)
+        documents = model_documents(model, texts, settings.longest, settings.x, settings.unit_sphere)
     first = documents[0]
     oracle = Oracle(documents, settings)
     edges = results["coords"].get("position", [])
@@ -243,12 +239,6 @@ def main() -> int:
     parser.add_argument("--tokens", type=Path, nargs="+", help="token ids, a file per document")
     parser.add_argument("--dump", type=Path, help="headgauge.dump/1 file, instead of a model")
     parser.add_argument("--jobs", type=int, default=1, help="processes; they share the layers")
-    parser.add_argument(
-        "--precision",
-        choices=["float64", "float32"],
-        default="float64",
-        help="float32 runs the forward pass in single precision, to tell its share of a deviation",
-    )
     args = parser.parse_args()
     if (args.dump is None) == (args.model is None) or (args.model and not args.tokens):
         parser.error("give --model with --tokens, or --dump")
@@ -260,7 +250,6 @@ def main() -> int:
         texts=read_tokens(args.tokens) if args.tokens else None,
         dump=args.dump,
         jobs=args.jobs,
-        precision=args.precision,
     )
     report(checks, time.monotonic() - start)
     unknown = [name for name in results["metrics"] if not group_of(name)]

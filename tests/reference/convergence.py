@@ -6,15 +6,12 @@ Every subsample is weighed by itself, from its own logits: nothing is shared bet
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tests.reference.arrays import Array
 from tests.reference.normalizers import Normalizer
 from tests.reference.philox import philox4x32
-
-Array = npt.NDArray[Any]
 
 SUBSAMPLE = 9  # a = 2 * point + (keys 0, queries 1), b = replicate + (document << 20)
 BUDGET_KEYS = 10  # a = document, b = draw

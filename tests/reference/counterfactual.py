@@ -11,16 +11,13 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tests.reference.arrays import Array
 from tests.reference.averages import RowIndex, row_mean
 from tests.reference.gpt2 import Model, Trace
 from tests.reference.normalizers import Normalizer, softmax
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)

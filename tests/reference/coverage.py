@@ -1,14 +1,11 @@
 """Metrics of the coverage group, by row of a layer (mathematics.md 7a)."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tests.reference.arrays import Array
 from tests.reference.rows import RowBlock
-
-Array = npt.NDArray[Any]
 
 OVERLAP = 10  # keys of a row that are compared, at most
 TIE = 1e-4  # weights nearer than this share of them are tied

@@ -2,15 +2,12 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tests.reference.arrays import Array
 from tests.reference.inference import p_of_t
 from tests.reference.philox import philox4x32
-
-Array = npt.NDArray[Any]
 
 EDGE = math.log(1.05)
 FAR_APART = 20.0

@@ -6,17 +6,14 @@ import math
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tests.reference.arrays import Array
 from tests.reference.averages import RowIndex
 from tests.reference.inference import p_of_t
 from tests.reference.rows import RowBlock
 from tests.reference.weights import entropy
-
-Array = npt.NDArray[Any]
 
 NARROWEST = 1.5  # an octave spans at least this factor
 SLOPE_OCTAVES = 4

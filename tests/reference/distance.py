@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tests.reference.arrays import Array
 from tests.reference.geometry import Points, prefix_sets
 from tests.reference.rows import RowBlock
-
-Array = npt.NDArray[Any]
 
 SCALARS = (
     "selected_mass distance distance_bound distance_bound_paper expected_distance "

@@ -2,14 +2,11 @@
 
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tests.reference.arrays import Array
 from tests.reference.rows import probes_of, sinks_in
-
-Array = npt.NDArray[Any]
 
 FAR, STRETCH, KEYS, SHARE, FIRST = 64, 16, 32, 0.95, 64
 CRITERIA = ["change", "far", "near", "spread"]

@@ -9,14 +9,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tests.reference.arrays import Array
 from tests.reference.safetensors_io import Tensors, read_checkpoint
-
-Array = npt.NDArray[Any]
 
 _erf = np.frompyfunc(math.erf, 1, 1)
 
@@ -118,17 +115,14 @@ class Trace:
 
 
 class Model:
-    """A checkpoint; `dtype` float32 shows what single precision alone does to the numbers."""
+    """A checkpoint."""
 
-    def __init__(self, folder: Path, dtype: type = np.float64) -> None:
+    def __init__(self, folder: Path) -> None:
         self.config = read_config(folder)
         tensors = read_checkpoint(folder)
         self._tensors: Tensors = {
-            name.removeprefix("transformer."): t.astype(dtype)
-            for name, t in tensors.items()
-            if t.dtype == np.float64
+            name.removeprefix("transformer."): t for name, t in tensors.items() if t.dtype == np.float64
         }
-        self._dtype = dtype
         tied = self.config.tied or "lm_head.weight" not in self._tensors
         self._head = self._tensors["wte.weight" if tied else "lm_head.weight"]
 
@@ -151,7 +145,7 @@ class Model:
         hidden = np.triu(np.ones((length, length), dtype=bool), 1)
         outputs = []
         for head in range(self.config.heads):
-            scores = (q[head] @ k[head].T) * self._dtype(self.config.scale(layer))
+            scores = (q[head] @ k[head].T) * self.config.scale(layer)
             scores[hidden] = -np.inf
             weights = np.exp(scores - scores.max(axis=1, keepdims=True))
             outputs.append((weights / weights.sum(axis=1, keepdims=True)) @ v[head])
@@ -187,6 +181,6 @@ class Model:
             attended = self._attend(layer, q, k, v)
             x = x + self._linear(attended, block + "attn.c_proj")
             inner = activation(self._linear(self._norm(x, block + "ln_2"), block + "mlp.c_fc"))
-            x = x + self._linear(inner.astype(self._dtype), block + "mlp.c_proj")
+            x = x + self._linear(inner, block + "mlp.c_proj")
             layers.append(LayerTrace(q, k, v, hidden))
         return Trace(layers, embedding, self._losses(self._norm(x, "ln_f"), tokens))

@@ -2,12 +2,11 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from tests.reference.arrays import Array
 
 TERMS = 100  # four times as many change no bit for up to 10,000 degrees of freedom
 log_gamma = np.vectorize(math.lgamma, otypes=[float])

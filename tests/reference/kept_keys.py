@@ -4,17 +4,13 @@ The sinks of a head are hidden; then, of the keys that have one vector x, all bu
 logit. The normalizer weighs the keys that are kept, and the null permutes their weights.
 """
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from tests.reference.arrays import Array
 from tests.reference.geometry import Cloud
 from tests.reference.rows import TIE_GRID, RowBlock, rank, weigh
 from tests.reference.separability import Draws, paired_rows
 from tests.reference.weights import WITH_SINKS
-
-Array = npt.NDArray[Any]
 
 
 def beyond_sinks(block: RowBlock) -> Array:

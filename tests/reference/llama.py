@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tests.reference.arrays import Array
 from tests.reference.gpt2 import ACTIVATIONS, LayerTrace, Trace
 from tests.reference.safetensors_io import read_checkpoint, read_header
-
-Array = npt.NDArray[Any]
 
 FAMILIES = (
     *("llama", "mistral", "ministral", "qwen2", "qwen3", "smollm3"),

@@ -1,14 +1,10 @@
 """Metrics of the logits group, by row (mathematics.md section 7a)."""
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from tests.reference.arrays import Array
 from tests.reference.dispersion import scales
 from tests.reference.rows import RowBlock
-
-Array = npt.NDArray[Any]
 
 
 def row_values(block: RowBlock) -> dict[str, Array]:

@@ -4,11 +4,10 @@ themselves into: by name, with their parameters and the specs that whole scans a
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
-import numpy.typing as npt
+from tests.reference.arrays import Array
 
-Array = npt.NDArray[Any]
 Function = Callable[[Array], Array]
 
 

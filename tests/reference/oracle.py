@@ -8,8 +8,8 @@ from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tests.reference.arrays import Array
 from tests.reference.assembly import (
     Cells,
     LayerResult,
@@ -45,8 +45,6 @@ from tests.reference.separability import Draws, separability_rows
 from tests.reference.settings import Metric, Settings
 from tests.reference.sources import Document
 from tests.reference.weights import DOUBT
-
-Array = npt.NDArray[Any]
 
 
 def row_values(group: str, block: RowBlock) -> dict[str, Array]:

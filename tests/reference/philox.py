@@ -4,12 +4,9 @@ Philox4x32-10 (Salmon et al. 2011). A stream (seed, domain, a, b) has key (lo32(
 its block i has counter (i, a, b, domain) and gives two normals by Box-Muller in float64.
 """
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from tests.reference.arrays import Array
 
 _M0, _M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 _W0, _W1 = 0x9E3779B9, 0xBB67AE85

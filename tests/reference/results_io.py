@@ -3,14 +3,13 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tests.reference.arrays import Array
 from tests.reference.catalogue import GROUPS, base_name, group_of
 from tests.reference.dispersion import FORECASTS
 from tests.reference.roles import ROLES
 from tests.reference.settings import Metric, Settings
 
-Array = npt.NDArray[Any]
 Results = dict[str, Any]
 
 OPTIONS = ("x", "normalizer", "seed", "critical_max", "critical_level", "unit_sphere")

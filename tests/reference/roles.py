@@ -1,15 +1,11 @@
 """Metrics of the roles group, by row: shares of weight and of keys (mathematics.md 7a)."""
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from tests.reference.arrays import Array
 from tests.reference.averages import STAND_FOR
 from tests.reference.rows import RowBlock
 from tests.reference.weights import WITH_SINKS
-
-Array = npt.NDArray[Any]
 
 NEAR = 64
 OCTAVES = 24  # more than a text has

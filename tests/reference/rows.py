@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tests.reference.arrays import Array
 from tests.reference.normalizers import SOFTMAX, Normalizer, softmax
-
-Array = npt.NDArray[Any]
 
 ROWS_PER_BLOCK = 64
 TIE_GRID = 2.0**36  # logits that agree to 2^-36 rank as equal: see `rank`

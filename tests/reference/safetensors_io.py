@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from tests.reference.arrays import Array
+
 Tensors = dict[str, Array]
 
 _DTYPES = {

@@ -1,16 +1,13 @@
 """Metrics of the sensitivity group, by row (mathematics.md section 4 and 7a)."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tests.reference.arrays import Array
 from tests.reference.normalizers import SOFTMAX
 from tests.reference.philox import DRAWN_ROWS, uniforms
 from tests.reference.rows import RowBlock, rank, scaled_logits
-
-Array = npt.NDArray[Any]
 
 # Of normalizers that are not softmax(c l), finite steps are taken on all rows of at most SHORT keys
 # and on one row, drawn at random, of each GROUP neighbouring rows of a position bin.

@@ -9,16 +9,13 @@ of the text or on random ones, in some of the rows.
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tests.reference.arrays import Array
 from tests.reference.geometry import Cloud
 from tests.reference.philox import LOCAL_PAIRING, PAIRING, pairings, word_after
 from tests.reference.rows import RowBlock, rank
-
-Array = npt.NDArray[Any]
 
 SCALARS = (
     "separability_with_sinks separability_lower separability_model_lower separability_model_upper "

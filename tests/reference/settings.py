@@ -1,11 +1,8 @@
 """The options of a scan that change its numbers, and the labelled arrays that it gives."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
-import numpy.typing as npt
-
-Array = npt.NDArray[Any]
+from tests.reference.arrays import Array
 
 
 @dataclass

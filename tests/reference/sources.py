@@ -8,17 +8,14 @@ import math
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tests.reference.arrays import Array
 from tests.reference.geometry import Points, on_unit_sphere
 from tests.reference.gpt2 import LayerTrace, Model
 from tests.reference.llama import FAMILIES, LlamaModel, cap
 from tests.reference.safetensors_io import Tensors, read_file
-
-Array = npt.NDArray[Any]
 
 
 @dataclass
@@ -84,12 +81,10 @@ class ModelDocument(Document):
         return np.unique(self.embedding.x, axis=0, return_inverse=True)[1].ravel()
 
 
-def open_model(folder: Path, dtype: type) -> Model | LlamaModel:
+def open_model(folder: Path) -> Model | LlamaModel:
     kind = json.loads((folder / "config.json").read_text()).get("model_type")
     if kind not in FAMILIES:
-        return Model(folder, dtype)
-    if dtype is not np.float64:
-        raise ValueError("a Llama is run in float64 only")
+        return Model(folder)
     return LlamaModel(folder)
 
 
@@ -99,10 +94,9 @@ def model_documents(
     longest: int,
     x: str,
     unit_sphere: bool = True,
-    dtype: type = np.float64,
 ) -> list[Document]:
     """One pass over the first `longest` ids of each text."""
-    model = open_model(folder, dtype)
+    model = open_model(folder)
     cap_at, windows = 0.0, []
     if isinstance(model, LlamaModel):
         cap_at = model.config.cap

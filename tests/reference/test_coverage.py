@@ -2,15 +2,12 @@
 
 import math
 import unittest
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tests.reference.arrays import Array
 from tests.reference.coverage import agreement, clear_top, partners
 from tests.reference.rows import RowBlock, row_blocks
-
-Array = npt.NDArray[Any]
 
 
 def block_of(raised: list[int], length: int = 12, strength: float = 4.0) -> RowBlock:

@@ -65,7 +65,7 @@ class Readers(unittest.TestCase):
 class Forward(unittest.TestCase):
     def check_golden(self, folder: Path, golden: Golden) -> None:
         """Losses, residual stream and head statistics of one golden file."""
-        model = open_model(folder, np.float64)
+        model = open_model(folder)
         trace = model.forward(golden["tokens"])
         np.testing.assert_allclose(
             -trace.next_token_loss, golden["next_token_log_probs"], rtol=DIGITS, atol=DIGITS

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tests.reference import brute, critical, philox, sensitivity
+from tests.reference.arrays import Array
 from tests.reference.assembly import PrefixAtLength, critical_of_paper
 from tests.reference.averages import STAND_FOR, RowIndex, position_edges, row_mean
 from tests.reference.coverage import union_coverage, union_independent, union_paper
@@ -21,8 +21,6 @@ from tests.reference.rows import RowBlock, find_sinks, row_blocks, softmax
 from tests.reference.separability import LOCAL_ROWS, NULL_ROWS, SPHERE_ROWS, Draws, separability_rows
 from tests.reference.settings import Settings
 from tests.reference.weights import WITH_SINKS, DOUBT, entropy, keys_for_mass, row_values
-
-Array = npt.NDArray[Any]
 
 
 def one_row(logits: Array, depth: int) -> RowBlock:

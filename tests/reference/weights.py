@@ -1,15 +1,11 @@
 """Metrics of the weights group, by row (mathematics.md section 7, G1 and G4, and 7a)."""
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from tests.reference.arrays import Array
 from tests.reference.averages import STAND_FOR
 from tests.reference.normalizers import SOFTMAX
 from tests.reference.rows import TIE_GRID, RowBlock
-
-Array = npt.NDArray[Any]
 
 MASS_SHARE = 0.9
 ROUNDING = 1e-12  # a mass within this of .9 has reached it

@@ -2,7 +2,6 @@
 // be decided.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "headgauge/claims.hpp"

@@ -91,15 +91,7 @@ TEST(ResultsMeaning, EveryKindOfSourceIsReadBack) {
   EXPECT_EQ(facts[2].dump(),
             R"({"text":"0","kind":"cell","name":"name0","cell":[0,0],"value":0.0,"scale":1.0})");
   EXPECT_EQ(facts[3].dump(), R"({"text":"1","kind":"standard_error","value":0.5,"scale":1.0})");
-  const Results back = parse_results(results_text(r), "r");
-  ASSERT_EQ(back.summary[0].facts.size(), facts.size());
-  for (std::size_t i = 0; i < facts.size(); ++i) {
-    const Fact &expected = r.summary[0].facts[i], &got = back.summary[0].facts[i];
-    EXPECT_EQ(got.source.kind, expected.source.kind) << i;
-    EXPECT_EQ(got.source.name, expected.source.name) << i;
-    EXPECT_EQ(got.source.cell, expected.source.cell) << i;
-    EXPECT_EQ(got.value, expected.value) << i;
-  }
+  EXPECT_EQ(results_text(parse_results(results_text(r), "r")), results_text(r));
   Json json = to_json(r);
   json["summary"][0]["facts"][3]["kind"] = "sell";
   expect_part(thrown<BadInputError>([&] { results_from_json(json, "r"); }),
@@ -127,24 +119,6 @@ Change some_change(int k, double standard_error) {
   return change;
 }
 
-void expect_same_changes(const std::vector<Change>& got, const std::vector<Change>& expected) {
-  ASSERT_EQ(got.size(), expected.size());
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    const Change &a = got[i], &b = expected[i];
-    EXPECT_EQ(a.metric, b.metric);
-    EXPECT_EQ(a.labels, b.labels);
-    EXPECT_EQ(a.cell, b.cell);
-    EXPECT_TRUE(same(a.before, b.before) && same(a.after, b.after) && same(a.change, b.change));
-    EXPECT_TRUE(same(a.standard_error, b.standard_error)) << i;
-    EXPECT_TRUE(same(a.errors, b.errors)) << i << ": " << a.errors;
-    EXPECT_TRUE(same(a.degrees_of_freedom, b.degrees_of_freedom)) << i;
-    EXPECT_TRUE(same(a.p, b.p) && same(a.adjusted_p, b.adjusted_p)) << i;
-    EXPECT_EQ(a.relative, b.relative);
-    EXPECT_EQ(a.values, b.values);
-    EXPECT_EQ(a.changed, b.changed);
-  }
-}
-
 TEST(ResultsChanges, AreReadBackAlsoWhereNothingIsLeftToChance) {
   Results r = made_results();
   EXPECT_FALSE(to_json(r).contains("changes"));
@@ -167,20 +141,16 @@ TEST(ResultsChanges, AreReadBackAlsoWhereNothingIsLeftToChance) {
   EXPECT_TRUE(json["changes"][0]["errors"].is_null());
   EXPECT_EQ(json["changes"][0]["stderr"], 0.0);
   EXPECT_TRUE(json["changes"][2]["stderr"].is_null());
-  EXPECT_EQ(json["changes"][1]["labels"].dump(), R"({"layer":"5","length":"64"})");
-  EXPECT_EQ(json["change_counts"]["found"], 9000);
-  const std::optional<ChangeList> back = parse_results(results_text(r), "r").changes;
-  ASSERT_TRUE(back);
-  EXPECT_EQ(back->level, 0.25);
-  EXPECT_EQ(back->values, 11);
-  EXPECT_EQ(back->changed, 2);
-  EXPECT_EQ(back->by_chance, 0.4375);
-  EXPECT_EQ(back->unmeasured_values, 6);
-  EXPECT_EQ(back->unmeasured_changed, 1);
-  EXPECT_EQ(back->too_few, 4);
-  EXPECT_EQ(back->found, 9000);
-  expect_same_changes(back->measured, list.measured);
-  expect_same_changes(back->unmeasured, list.unmeasured);
+  EXPECT_EQ(json["changes"][1].dump(),
+            R"({"metric":"entropy_with_sinks","labels":{"layer":"5","length":"64"},"cell":[5,1],"before":0.5,)"
+            R"("after":1.5,"change":1.0,"stderr":0.125,"errors":8.0,"degrees_of_freedom":5.5,)"
+            R"("p":0.01,"adjusted_p":0.03,"relative":0.125,"values":7,"changed":6})");
+  EXPECT_EQ(json["change_counts"].dump(),
+            R"({"level":0.25,"values":11,"changed":2,"by_chance":0.4375,"unmeasured_values":6,)"
+            R"("unmeasured_changed":1,"too_few":4,"found":9000})");
+  const Results back = parse_results(results_text(r), "r");
+  EXPECT_EQ(results_text(back), results_text(r));
+  EXPECT_EQ(back.changes->measured[0].errors, kInfinite);
 }
 
 TEST(ResultsChanges, AnErrorThatIsKnownExactlyIsReadBackAsSuch) {

@@ -8,7 +8,6 @@
 #include <fstream>
 #include <random>
 #include <sstream>
-#include <tuple>
 
 #include "faults.hpp"
 #include "headgauge/results.hpp"
@@ -35,58 +34,9 @@ std::string any_fault(const Call& call) {
   return "nothing";
 }
 
-void expect_same_summary(const std::vector<SummaryLine>& a, const std::vector<SummaryLine>& b) {
-  ASSERT_EQ(a.size(), b.size());
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    EXPECT_EQ(a[i].text, b[i].text);
-    EXPECT_EQ(a[i].heads, b[i].heads);
-    ASSERT_EQ(a[i].facts.size(), b[i].facts.size());
-    for (std::size_t k = 0; k < a[i].facts.size(); ++k) {
-      const Fact &x = a[i].facts[k], &y = b[i].facts[k];
-      EXPECT_EQ(std::tie(x.text, x.source.kind, x.source.name, x.source.cell, x.value, x.scale),
-                std::tie(y.text, y.source.kind, y.source.name, y.source.cell, y.value, y.scale));
-    }
-  }
-}
-
-// The bits of every number, NaN equal to NaN.
+// Equal texts are equal bits of every number: EveryDoubleSurvives.
 void expect_same(const Results& a, const Results& b) {
-  EXPECT_EQ(a.command, b.command);
-  EXPECT_EQ(a.tool, b.tool);
-  EXPECT_EQ(a.model, b.model);
-  EXPECT_EQ(a.text, b.text);
-  EXPECT_EQ(a.settings, b.settings);
-  EXPECT_EQ(a.timings, b.timings);
-  EXPECT_EQ(a.notices, b.notices);
-  expect_same_summary(a.summary, b.summary);
-  EXPECT_EQ(a.partial, b.partial);
-  EXPECT_EQ(a.layers_done, b.layers_done);
-  EXPECT_EQ(a.coords, b.coords);
-  ASSERT_EQ(a.metrics.size(), b.metrics.size());
-  const auto bits = [](double x, double y) {
-    return (std::isnan(x) && std::isnan(y)) || std::memcmp(&x, &y, sizeof x) == 0;
-  };
-  for (std::size_t k = 0; k < a.metrics.size(); ++k) {
-    const auto& [name, m] = a.metrics[k];
-    const auto& [other_name, n] = b.metrics[k];
-    EXPECT_EQ(name, other_name);
-    EXPECT_EQ(m.dim_names(), n.dim_names()) << name;
-    EXPECT_EQ(std::tie(m.unit, m.none, m.identifier, m.change_of),
-              std::tie(n.unit, n.none, n.identifier, n.change_of))
-        << name;
-    EXPECT_EQ(m.rows, n.rows) << name;
-    EXPECT_TRUE(std::ranges::equal(m.values, n.values, bits)) << name;
-    for (const auto& [part, numbers, number] : kEstimateParts) {
-      EXPECT_TRUE(std::ranges::equal(m.*numbers, n.*numbers, bits)) << name << " " << part;
-    }
-  }
-  ASSERT_EQ(a.flags.size(), b.flags.size());
-  for (std::size_t k = 0; k < a.flags.size(); ++k) {
-    const Flag& f = a.flags[k];
-    const Flag& g = b.flags[k];
-    EXPECT_EQ(std::tie(f.name, f.layer, f.head, f.length, f.value, f.threshold, f.source, f.advice),
-              std::tie(g.name, g.layer, g.head, g.length, g.value, g.threshold, g.source, g.advice));
-  }
+  EXPECT_EQ(results_text(a), results_text(b));
 }
 
 TEST(ResultsJson, HasTheShapeThatTheFormatPromises) {
@@ -180,7 +130,7 @@ TEST(ResultsJson, AFactMayBeAnEndOfAnIntervalOrAP) {
     Results r = made_results();
     r.summary = {{"It is 2.", {{"2", {kind, "closest_n", {1}}, 2}}, {}}};
     EXPECT_EQ(to_json(r)["summary"][0]["facts"][0]["kind"], name);
-    expect_same_summary(parse_results(results_text(r), "r").summary, r.summary);
+    expect_same(parse_results(results_text(r), "r"), r);
   }
 }
 
@@ -199,7 +149,9 @@ TEST(ResultsJson, EveryDoubleSurvives) {
   m.values[1] = -0.0;
   m.values[2] = std::numeric_limits<double>::max();
   m.values[3] = 0.1;
-  expect_same(parse_results(results_text(r), "t"), r);
+  const auto back = parse_results(results_text(r), "t").metric("m")->values;
+  ASSERT_EQ(back.size(), 5000u);
+  EXPECT_EQ(std::memcmp(back.data(), m.values.data(), 5000 * sizeof(double)), 0);
   EXPECT_NE(results_text(r).find(",0.1,"), std::string::npos) << "not the shortest form";
 }
 
@@ -219,19 +171,14 @@ TEST(ResultsJson, ExamplesAreThereOnlyWhereThereAreAny) {
   r.passages = {{0, 62, {"</script>", "\x01\n", "\xE2\x80\xAE"}}, {1, 0, {" b"}}};
   const std::string text = results_text(r);
   const auto json = nlohmann::ordered_json::parse(text);
-  EXPECT_FALSE(json["examples"][0].contains("originals"));
-  const Results back = parse_results(text, "examples");
-  EXPECT_EQ(results_text(back), text);
-  ASSERT_EQ(back.examples.size(), 2u);
-  EXPECT_EQ(back.examples[0].others, 61);
-  EXPECT_EQ(back.examples[1].others, std::nullopt) << "as in older files";
-  EXPECT_EQ(back.examples[0].keys, (std::vector<Index>{3, 9}));
-  EXPECT_EQ(back.examples[0].weights, (std::vector<double>{0.5, -0.25}));
-  EXPECT_EQ(back.examples[1].originals, std::vector<double>{0.125});
-  EXPECT_EQ(back.examples[1].why, "change");
-  ASSERT_EQ(back.passages.size(), 2u);
-  EXPECT_EQ(back.passages[0].tokens, r.passages[0].tokens);
-  EXPECT_EQ(back.passages[1].document, 1);
+  EXPECT_EQ(
+      json["examples"].dump(),
+      R"([{"layer":1,"head":2,"why":"far","value":0.5,"document":0,"query":70,"covered":0.75,)"
+      R"("others":61,"keys":[3,9],"weights":[0.5,-0.25]},{"layer":1,"head":2,"why":"change",)"
+      R"("value":0.25,"document":0,"query":80,"covered":1.0,"keys":[4],"weights":[0.0],)"
+      R"("originals":[0.125]}])");
+  EXPECT_EQ(json["passages"][1].dump(), R"({"document":1,"first":0,"tokens":[" b"]})");
+  expect_same(parse_results(text, "examples"), r);
 }
 
 TEST(ResultsJson, TokenLossesAreThereOnlyWhereThereAreAny) {
@@ -242,14 +189,10 @@ TEST(ResultsJson, TokenLossesAreThereOnlyWhereThereAreAny) {
   const std::string text = results_text(r);
   const auto json = nlohmann::ordered_json::parse(text);
   EXPECT_FALSE(json.contains("examples"));
-  EXPECT_FALSE(json["token_losses"][0].contains("task"));
-  const Results back = parse_results(text, "token_losses");
-  EXPECT_EQ(results_text(back), text);
-  ASSERT_EQ(back.token_losses.size(), 2u);
-  EXPECT_EQ(back.token_losses[1].position, 500);
-  EXPECT_EQ(back.token_losses[1].losses, (std::vector<double>{0.5, 0.125}));
-  EXPECT_EQ(back.token_losses[1].task, "passkey");
-  EXPECT_EQ(back.passages.size(), 1u);
+  EXPECT_EQ(json["token_losses"].dump(),
+            R"([{"document":0,"position":5,"losses":[0.25,3.5]},{"document":2,"position":500,)"
+            R"("losses":[0.5,0.125],"task":"passkey"}])");
+  expect_same(parse_results(text, "token_losses"), r);
 }
 
 TEST(ResultsJson, ALossThatIsInfiniteIsReadAsUndefined) {
@@ -277,13 +220,12 @@ TEST(ResultsJson, ClaimsAreThereOnlyWhereThereAreAny) {
     r.claims.push_back(claim);
   }
   const std::string text = results_text(r);
-  EXPECT_EQ(nlohmann::ordered_json::parse(text)["claims"][1]["verdict"], "does not hold");
-  const Results back = parse_results(text, "claims");
-  EXPECT_EQ(results_text(back), text);
-  ASSERT_EQ(back.claims.size(), 3u);
-  EXPECT_EQ(back.claims[2].verdict, Verdict::cannot_tell);
-  EXPECT_EQ(back.claims[0].facts[0].value, 3.25);
-  EXPECT_TRUE(std::isnan(back.claims[0].facts[1].value));
+  EXPECT_EQ(Json::parse(text)["claims"][1].dump(),
+            R"({"name":"a_claim","paper":"A","figure":"Fig. 2a","statement":"So it is.",)"
+            R"("reading":"","test":"It is looked at.","measured":"It was 3.",)"
+            R"("verdict":"does not hold","facts":[{"name":"three","value":3.25},{"name":"nothing",)"
+            R"("value":null}]})");
+  expect_same(parse_results(text, "claims"), r);
 
   auto json = to_json(r);
   json["claims"][1]["verdict"] = "perhaps";

@@ -2,9 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
-#include <vector>
-
 #include "headgauge/cells.hpp"
 #include "results/plain_array.hpp"
 

@@ -1,7 +1,5 @@
 """A fresh clone, built, passes mypy: the build writes all that git lacks."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """make lines: what counts where, and that it says what it needs."""
 
-from __future__ import annotations
-
 import importlib.util
 import subprocess
 import sys

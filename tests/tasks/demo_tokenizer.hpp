@@ -1,8 +1,6 @@
 // Tokenizers of the tests.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>

@@ -1,8 +1,6 @@
 """Every random checkpoint that golden files are made of, one for every switch of a config.json. The
 folder of a family and the name of a case are the folder that the golden file is in."""
 
-from __future__ import annotations
-
 from tests.golden.catalogue import bert, gpt2, llama
 from tests.golden.catalogue.case import Case
 

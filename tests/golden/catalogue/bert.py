@@ -1,12 +1,10 @@
 """The tiny BERT checkpoints: one for every switch of a config."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 
-from tests.golden.catalogue.case import TORCH_NAMES, Case, Config, Recipe, seed_of
+from tests.golden.catalogue.case import TORCH_NAMES, Case, Config, Recipe, seed_of, table
 from tests.golden.catalogue.files import Tensor
 
 
@@ -92,65 +90,4 @@ class Bert(Case):
         return {self.prefix + "embeddings.position_ids": Tensor("I64", ids.shape, ids.tobytes)}
 
 
-OPTIONAL_FIELDS = (
-    "attention_probs_dropout_prob",
-    "hidden_act",
-    "hidden_dropout_prob",
-    "initializer_range",
-    "layer_norm_eps",
-    "pad_token_id",
-    "position_embedding_type",
-    "torch_dtype",
-    "type_vocab_size",
-    "use_cache",
-)
-
-CASES: tuple[Bert, ...] = (
-    Bert(
-        "plain",
-        "nothing special; 97 positions, so that blocks of 64 rows end unevenly",
-        width=20,
-        heads=4,
-        vocab=41,
-        positions=97,
-        tokens=97,
-    ),
-    *(
-        Bert(
-            f"activation-{name.replace('_', '-')}",
-            f"hidden_act {name}",
-            changes={"hidden_act": name},
-        )
-        for name in ("gelu_new", "relu", "silu")
-    ),
-    Bert("epsilon", "layer_norm_eps 0.05", changes={"layer_norm_eps": 0.05}),
-    Bert("one-type", "type_vocab_size 1", types=1),
-    Bert("five-types", "type_vocab_size 5: token type 0 is taken", types=5),
-    Bert("prefix", "a masked-LM head, its decoder tied and not stored", prefix="bert.", head="tied"),
-    Bert(
-        "untied",
-        "a masked-LM head with a decoder of its own",
-        prefix="bert.",
-        head="own",
-        changes={"tie_word_embeddings": False},
-    ),
-    Bert("old-names", "LayerNorm.gamma and LayerNorm.beta", prefix="bert.", old_names=True),
-    Bert("buffers", "position_ids as I64 and a pooler, both to be ignored", buffers=True),
-    Bert("defaults", "config.json without any optional field", drop=OPTIONAL_FIELDS),
-    Bert("inner-narrow", "intermediate_size 7", inner=7),
-    Bert("inner-wide", "intermediate_size 101, not a multiple of anything", inner=101),
-    Bert("one-head", "a single head as wide as the model, one layer", heads=1, width=9, layers=1),
-    Bert("narrow-heads", "heads one number wide, three layers", heads=8, width=8, layers=3),
-    Bert("odd-heads", "heads 7 wide, vocabulary above 64", heads=3, width=21, vocab=67),
-    Bert("f16", "F16 weights", dtype="f16"),
-    Bert("bf16", "BF16 weights", dtype="bf16"),
-    Bert(
-        "mixed",
-        "matrices F16, biases and layer norms F32, in two shards",
-        width=9,
-        heads=3,
-        dtype="f16",
-        norm_dtype="f32",
-        shards=2,
-    ),
-)
+CASES = tuple(Bert(**row) for row in table("bert"))

@@ -1,8 +1,8 @@
 """A checkpoint of random weights: what the families have in common."""
 
-from __future__ import annotations
-
+import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,9 +32,9 @@ class Case:
     dtype: str = "f32"
     norm_dtype: str = ""  # dtype of layer norms and biases, if another
     changes: Config = field(default_factory=dict)  # fields of config.json, None for null
-    drop: tuple[str, ...] = ()  # fields to leave out of config.json
+    drop: Sequence[str] = ()  # fields to leave out of config.json
     shards: int = 1
-    left_out: tuple[str, ...] = ()  # tensors that the file does not have
+    left_out: Sequence[str] = ()  # tensors that the file does not have
     copies: dict[str, str] = field(default_factory=dict)  # tensors that repeat another one
 
     def fields(self) -> Config:
@@ -81,6 +81,12 @@ class Case:
     def write(self, folder: Path) -> None:
         write_config(folder, self.config())
         write_weights(folder, self.tensors(), self.shards)
+
+
+def table(name: str) -> list[dict[str, Any]]:
+    """The cases of NAME.jsonl, a line each: the fields that are not the default."""
+    lines = (Path(__file__).parent / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
 
 
 def seed_of(name: str) -> int:

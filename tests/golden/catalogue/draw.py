@@ -1,8 +1,7 @@
 """Random weights, the same bytes everywhere.
 
 The weights of the real GPT-2 widths are too large to commit: the golden values are committed, and
-the weights drawn again at test time, here (numpy only) or by `random_checkpoint.hpp`, which writes
-the same bytes. Every weight is an exact function of (seed, tensor name, element index):
+the weights drawn again at test time. Every weight is an exact function of (seed, tensor name, element index):
 
     key    = mix(seed XOR fnv1a64(name))                  name with the `transformer.` prefix
     z_k    = mix(key + (k + 1) * 0x9E3779B97F4A7C15)      k = row-major element index (splitmix64)
@@ -17,17 +16,13 @@ The numerator n of the half-width follows the tensor's role (see Case.recipes): 
 and logits come out of the order of one, so that attention is far from uniform.
 """
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tests.golden.catalogue.files import Tensor
-
-Array = npt.NDArray[Any]
+from tests.reference.arrays import Array
 
 MASK64 = (1 << 64) - 1
 GOLDEN_GAMMA = 0x9E3779B97F4A7C15

@@ -1,7 +1,5 @@
 """The files of a checkpoint in the Hugging Face layout."""
 
-from __future__ import annotations
-
 import json
 import math
 import struct
@@ -28,7 +26,7 @@ class Tensor:
 
 def write_config(folder: Path, config: Mapping[str, Any]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(config, indent=2) + "\n"
+    text = json.dumps(config) + "\n"
     (folder / "config.json").write_text(text, encoding="utf-8")
 
 
@@ -45,7 +43,7 @@ def write_weights(folder: Path, tensors: Mapping[str, Tensor], shards: int = 1) 
         weight_map.update({name: file for name in names})
     total = sum(tensor.size for tensor in tensors.values())
     index = {"metadata": {"total_size": total}, "weight_map": weight_map}
-    text = json.dumps(index, indent=2) + "\n"
+    text = json.dumps(index) + "\n"
     (folder / "model.safetensors.index.json").write_text(text, encoding="utf-8")
 
 

@@ -1,13 +1,10 @@
 """Random GPT-2 checkpoints: a tiny one for every switch of a config, and the real widths."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from tests.golden.catalogue.case import TORCH_NAMES, Case, Config, Recipe
+from tests.golden.catalogue.case import TORCH_NAMES, Case, Config, Recipe, table
 from tests.golden.catalogue.draw import draw_integers, draw_tensor
 from tests.golden.catalogue.files import Tensor
 
@@ -101,189 +98,9 @@ class Gpt2(Case):
         return found
 
 
-ACTIVATIONS = (
-    "gelu_new",
-    "gelu",
-    "gelu_fast",
-    "gelu_pytorch_tanh",
-    "quick_gelu",
-    "relu",
-    "silu",
-    "swish",
-    "tanh",
-)
-
-OPTIONAL_FIELDS = (
-    "activation_function",
-    "attn_pdrop",
-    "bos_token_id",
-    "embd_pdrop",
-    "eos_token_id",
-    "initializer_range",
-    "layer_norm_epsilon",
-    "n_ctx",
-    "n_inner",
-    "resid_pdrop",
-    "torch_dtype",
-)
-
-CASES: tuple[Gpt2, ...] = (
-    Gpt2(
-        "plain",
-        "nothing special; 97 tokens, so that blocks of 64 rows end unevenly",
-        width=20,
-        heads=4,
-        vocab=41,
-        positions=128,
-        tokens=97,
-    ),
-    *(
-        Gpt2(
-            f"activation-{name.replace('_', '-')}",
-            f"activation_function {name}",
-            changes={"activation_function": name},
-        )
-        for name in ACTIVATIONS
-    ),
-    Gpt2(
-        "unscaled",
-        "scale_attn_weights false",
-        heads=3,
-        changes={"scale_attn_weights": False},
-    ),
-    Gpt2(
-        "inverse-layer",
-        "scale_attn_by_inverse_layer_idx true",
-        layers=3,
-        changes={"scale_attn_by_inverse_layer_idx": True},
-    ),
-    Gpt2(
-        "unscaled-inverse-layer",
-        "scale_attn_weights false and scale_attn_by_inverse_layer_idx true",
-        layers=3,
-        changes={"scale_attn_weights": False, "scale_attn_by_inverse_layer_idx": True},
-    ),
-    Gpt2(
-        "upcast",
-        "reorder_and_upcast_attn true, with the inverse layer scale: the same result",
-        layers=3,
-        changes={"reorder_and_upcast_attn": True, "scale_attn_by_inverse_layer_idx": True},
-    ),
-    Gpt2("inner-narrow", "n_inner 7, narrower than the model", changes={"n_inner": 7}),
-    Gpt2("inner-wide", "n_inner 101, not a multiple of anything", changes={"n_inner": 101}),
-    Gpt2(
-        "epsilon",
-        "layer_norm_epsilon 0.05",
-        changes={"layer_norm_epsilon": 0.05},
-    ),
-    Gpt2(
-        "defaults",
-        "config.json without any optional field: GPT-2's defaults hold",
-        drop=OPTIONAL_FIELDS,
-    ),
-    Gpt2(
-        "special-ids",
-        "special-token ids outside the vocabulary, unused",
-        changes={"bos_token_id": 50256, "eos_token_id": 50257, "pad_token_id": 99999},
-    ),
-    Gpt2(
-        "no-prefix",
-        "tensor names of the base GPT2Model, without `transformer.`",
-        changes={"architectures": ["GPT2Model"]},
-        prefix=False,
-    ),
-    Gpt2(
-        "untied",
-        "tie_word_embeddings false, with an lm_head.weight of its own",
-        changes={"tie_word_embeddings": False},
-    ),
-    Gpt2(
-        "buffers-f32",
-        "names without prefix and the old attn.bias buffers as F32, as `gpt2` is published",
-        prefix=False,
-        buffers="F32",
-        positions=48,
-        tokens=48,
-    ),
-    Gpt2(
-        "buffers-bool",
-        "attn.bias as BOOL, a scalar attn.masked_bias, and the tied lm_head.weight stored again",
-        buffers="BOOL",
-        repeat_head=True,
-    ),
-    Gpt2("f16", "F16 weights", dtype="f16", width=20, vocab=41),
-    Gpt2(
-        "bf16",
-        "BF16 weights, the type given by `dtype`, not `torch_dtype`",
-        width=20,
-        vocab=41,
-        dtype="bf16",
-        changes={"dtype": "bfloat16"},
-        drop=("torch_dtype",),
-    ),
-    Gpt2(
-        "mixed",
-        "matrices F16, biases and layer norms F32, some at offsets that 4 does not divide",
-        width=9,
-        heads=3,
-        dtype="f16",
-        norm_dtype="f32",
-    ),
-    Gpt2("sharded", "three shards with an index, layers parted between them", shards=3, layers=3),
-    Gpt2("sharded-no-prefix", "two shards, names without `transformer.`", shards=2, prefix=False),
-    Gpt2(
-        "sharp",
-        "unscaled scores of one wide head, a single layer: rows near one-hot",
-        width=24,
-        heads=1,
-        layers=1,
-        changes={"scale_attn_weights": False},
-    ),
-    Gpt2("one-head", "a single head as wide as the model", heads=1, width=9),
-    Gpt2("narrow-heads", "heads one number wide", heads=8, width=8),
-    Gpt2("odd-heads", "heads 7 wide, vocabulary above 64", heads=3, width=21, vocab=67),
-)
-
-# width, heads
-SIZES: dict[str, tuple[int, int]] = {
-    "small": (768, 12),
-    "medium": (1024, 16),
-    "large": (1280, 20),
-    "xl": (1600, 25),
-}
-CUT = {"layers": 2, "vocab": 512, "positions": 128}
-
-
-def of_size(
-    size: str, *, dtype: str, shards: int, seed: int, layers: int, vocab: int, positions: int
-) -> Gpt2:
-    """A real GPT-2 width, too large to commit: written again wherever it is needed."""
-    width, heads = SIZES[size]
-    return Gpt2(
-        f"random-{size}",
-        f"the width of GPT-2 {size}; weights are drawn by random_checkpoint",
-        width=width,
-        heads=heads,
-        layers=layers,
-        vocab=vocab,
-        positions=positions,
-        tokens=positions,
-        dtype=dtype,
-        shards=shards,
-        drawn_from=seed,
-    )
-
-
-# The options of of_size: the object `random` of a golden file.
-WIDTHS: tuple[dict[str, Any], ...] = tuple(
-    {"size": size, "dtype": dtype, "shards": shards, "seed": seed, **CUT}
-    for size, dtype, shards, seed in (
-        ("small", "f32", 1, 11),
-        ("medium", "f32", 2, 12),
-        ("large", "bf16", 1, 13),
-        ("xl", "f16", 3, 14),
-    )
-)
+CASES = tuple(Gpt2(**row) for row in table("gpt2"))
+# The published widths, too large to commit: written again wherever they are needed.
+WIDTHS = tuple(Gpt2(**row) for row in table("widths"))
 
 
 def capp_tokens(count: int, seed: int = 7) -> list[int]:

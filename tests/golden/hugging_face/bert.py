@@ -1,8 +1,6 @@
 """Hugging Face's BERT, run in float64. Every length is a pass of its own: `before`, the first tokens,
 `after`."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +11,7 @@ import torch
 from transformers import BertModel
 
 from tests.golden.hugging_face.values import (
+    EAGER,
     STATISTICS,
     Array,
     Run,
@@ -25,13 +24,7 @@ from tests.golden.hugging_face.values import (
 
 
 def load(folder: Path, double: bool) -> BertModel:
-    model, info = BertModel.from_pretrained(
-        folder,
-        add_pooling_layer=False,
-        dtype=torch.float32,
-        attn_implementation="eager",
-        output_loading_info=True,
-    )
+    model, info = BertModel.from_pretrained(folder, add_pooling_layer=False, dtype=torch.float32, **EAGER)
     ignored = ("cls.", "pooler.", "embeddings.position_ids")
     check_loaded(folder, info, (), lambda key: key.removeprefix("bert.").startswith(ignored))
     model.eval()

@@ -1,7 +1,5 @@
 """Hugging Face's GPT-2, run in float64."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +8,7 @@ import numpy as np
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from tests.golden.hugging_face.values import Array, Run, check_loaded, check_types
+from tests.golden.hugging_face.values import EAGER, Array, Run, check_loaded, check_types
 
 
 def load(folder: Path, double: bool) -> GPT2LMHeadModel:
@@ -18,13 +16,7 @@ def load(folder: Path, double: bool) -> GPT2LMHeadModel:
     `reorder_and_upcast_attn` asks for; in exact arithmetic that flag changes nothing."""
     config = GPT2Config.from_pretrained(folder)
     config.reorder_and_upcast_attn = config.reorder_and_upcast_attn and not double
-    model, info = GPT2LMHeadModel.from_pretrained(
-        folder,
-        config=config,
-        dtype=torch.float32,
-        attn_implementation="eager",
-        output_loading_info=True,
-    )
+    model, info = GPT2LMHeadModel.from_pretrained(folder, config=config, dtype=torch.float32, **EAGER)
     tied = {"lm_head.weight"} if config.tie_word_embeddings else set()
     check_loaded(folder, info, tied, lambda key: key.endswith((".attn.bias", ".masked_bias")))
     model.eval()

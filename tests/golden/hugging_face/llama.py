@@ -5,8 +5,6 @@ run its `torch.float32` and `Tensor.float` mean float64, while the model is buil
 and while it runs. The run then checks that no tensor of float32 is left.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import json
@@ -19,7 +17,7 @@ import numpy as np
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, modeling_rope_utils
 
-from tests.golden.hugging_face.values import Array, Run, check_loaded, check_types
+from tests.golden.hugging_face.values import EAGER, Array, Run, check_loaded, check_types
 
 
 class WideTorch:
@@ -54,12 +52,8 @@ def in_float64(family: str, double: bool) -> Iterator[None]:
 def load(folder: Path, double: bool) -> Any:
     """The model with eager attention; weights of 16 or 32 bits are widened exactly."""
     with in_float64(model_type(folder), double):
-        model, info = AutoModelForCausalLM.from_pretrained(
-            folder,
-            dtype=torch.float64 if double else torch.float32,
-            attn_implementation="eager",
-            output_loading_info=True,
-        )
+        dtype = torch.float64 if double else torch.float32
+        model, info = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, **EAGER)
     tied = {"lm_head.weight"} if model.config.tie_word_embeddings else set()
     check_loaded(folder, info, tied, lambda key: key.endswith("inv_freq"))
     check_types(model.model.rotary_emb.buffers(), torch.float64 if double else torch.float32)

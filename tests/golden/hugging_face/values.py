@@ -5,8 +5,6 @@ not hand out its scores, so they are formed again from the queries and keys it c
 softmax must return the model's own weights. Entropy and the Jacobian norm are then taken from both.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -19,17 +17,11 @@ import torch
 
 Array = npt.NDArray[np.float64]
 
-STATISTICS = (
-    "entropy",
-    "entropy_normalized",
-    "effective_tokens",
-    "participation_ratio",
-    "max_weight",
-    "first_weight",
-    "attention_distance",
-    "logit_range",
-    "jacobian_frobenius",
+STATISTICS = tuple(
+    "entropy entropy_normalized effective_tokens participation_ratio max_weight first_weight attention_distance "
+    "logit_range jacobian_frobenius".split()
 )
+EAGER: dict[str, Any] = {"attn_implementation": "eager", "output_loading_info": True}  # how models are loaded
 
 
 @dataclass(frozen=True)
