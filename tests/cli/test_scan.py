@@ -262,21 +262,18 @@ class Models(CommandTest):
         self.phantom("ghost", 6)
         words = "scan ghost --tokens ghost/repeated.txt --lengths 32,64,128 --measures weights,roles"
         results, done = self.saved(*words.split())
-        flags = [flag for flag in results["flags"] if flag["name"].startswith("role_")]
-        found = [(flag["head"], flag["name"].removeprefix("role_")) for flag in flags]
-        self.assertEqual(
-            found, list(enumerate("sinks previous duplicate recent induction distant".split(), 1))
-        )
+        named = "sinks previous copies near induction far".split()
+        flags = [flag for flag in results["flags"] if flag["name"] in named]
+        self.assertEqual([(flag["head"], flag["name"]) for flag in flags], list(enumerate(named, 1)))
         self.assertTrue(all(flag["value"] >= flag["threshold"] for flag in flags))
         header = next(line for line in done.out.splitlines() if line.startswith("layer "))
-        column = header.index("role")
+        column = header.index("roles, flags")
         roles = {
-            line[2:5]: line[column : column + 4].strip()
+            line[2:5]: (line[column:].split() or [""])[0]
             for line in done.out.splitlines()
             if line.startswith("  0.")
         }
-        named = "- sink prev copy near ind far".split()
-        self.assertEqual(roles, {f"0.{head}": role for head, role in enumerate(named)})
+        self.assertEqual(roles, {f"0.{head}": role for head, role in enumerate(["wide", *named])})
 
 
 class Dumps(CommandTest):
