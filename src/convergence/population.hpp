@@ -1,7 +1,6 @@
 // A head on all of its tokens, as the reference for attention over some of them.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "headgauge/heads.hpp"

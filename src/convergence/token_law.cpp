@@ -1,6 +1,5 @@
 #include "convergence/token_law.hpp"
 
-#include <algorithm>
 #include <boost/math/distributions/normal.hpp>
 #include <cmath>
 

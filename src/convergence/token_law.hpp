@@ -3,7 +3,6 @@
 
 #include <Eigen/Dense>
 #include <cmath>
-#include <vector>
 
 #include "base/random.hpp"
 #include "headgauge/base.hpp"

@@ -1,6 +1,5 @@
 #include "heads/batch_means.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 namespace headgauge {

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
-#include <utility>
 #include <vector>
 
 #include "headgauge/patterns.hpp"

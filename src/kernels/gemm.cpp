@@ -1,7 +1,6 @@
 #include "kernels/gemm.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cassert>
 
 #include "kernels/simd.hpp"

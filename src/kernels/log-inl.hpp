@@ -8,8 +8,6 @@
 #define HEADGAUGE_LOG_TOGGLE
 #endif
 
-#include <cstdint>
-
 #include "hwy/highway.h"
 #include "kernels/exp-inl.hpp"
 #include "kernels/targets.hpp"

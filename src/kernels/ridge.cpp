@@ -1,10 +1,7 @@
 #include "kernels/ridge.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstdint>
-#include <limits>
 
 #include "kernels/simd.hpp"
 #include "kernels/targets.hpp"

@@ -1,11 +1,8 @@
 #include "kernels/softmax.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cassert>
 #include <cmath>
-#include <cstdint>
-#include <limits>
 
 #include "kernels/shares.hpp"
 #include "kernels/simd.hpp"

@@ -1,7 +1,6 @@
 #include <bit>
 #include <cassert>
 #include <cstdint>
-#include <cstring>
 
 #include "kernels/gemm.hpp"
 #include "kernels/simd.hpp"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <optional>
 
 #include "headgauge/metric_names.hpp"
 #include "headgauge/results.hpp"

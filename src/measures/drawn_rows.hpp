@@ -1,8 +1,6 @@
 // Draws one row from each group of neighbours, for measures that are too costly for all rows.
 #pragma once
 
-#include <algorithm>
-
 #include "base/random.hpp"
 #include "headgauge/measure.hpp"
 

@@ -6,10 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
-#include <numeric>
-#include <optional>
 #include <set>
-#include <string>
 #include <utility>
 #include <vector>
 

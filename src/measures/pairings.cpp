@@ -1,7 +1,6 @@
 #include "measures/pairings.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "kernels/random_words.hpp"

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -21,7 +20,6 @@
 #include "measures/selection_sums.hpp"
 #include "measures/separability.hpp"
 #include "measures/separability_nulls.hpp"
-#include "results/declared.hpp"
 
 namespace headgauge {
 namespace {

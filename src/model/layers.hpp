@@ -2,7 +2,6 @@
 // depend on the number of threads.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -2,7 +2,6 @@
 // (docs/mathematics.md 7f). Both work tile by tile: a few queries with all their keys.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "headgauge/heads.hpp"

@@ -1,7 +1,6 @@
 #include "model/transformer_source.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <unordered_map>
 #include <utility>

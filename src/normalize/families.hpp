@@ -1,8 +1,6 @@
 // The families of normalizers: each has one file and one line here.
 #pragma once
 
-#include <vector>
-
 #include "headgauge/normalize.hpp"
 #include "normalize/registry.hpp"
 

@@ -2,7 +2,6 @@
 // has stands in claims/.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "headgauge/results.hpp"

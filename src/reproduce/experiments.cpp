@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <set>
-
 #include "headgauge/catalogue.hpp"
 
 namespace headgauge {

@@ -2,8 +2,6 @@
 // numbers of keys, and one head at a time.
 #pragma once
 
-#include <span>
-#include <string>
 #include <vector>
 
 #include "headgauge/compare.hpp"

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
 #include "headgauge/ranks.hpp"
 #include "reproduce/claim_tests.hpp"

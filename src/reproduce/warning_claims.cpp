@@ -1,7 +1,6 @@
 // Early-warning claims: whether changes of heads in the first half of a text predict the loss in
 // the second, and whether both signs occur together (docs/reproduce.md).
 #include <algorithm>
-#include <cmath>
 
 #include "headgauge/catalogue.hpp"
 #include "headgauge/metric_names.hpp"

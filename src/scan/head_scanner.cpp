@@ -1,7 +1,5 @@
 #include "scan/head_scanner.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>

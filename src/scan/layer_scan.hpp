@@ -4,7 +4,6 @@
 #include <map>
 #include <memory>
 #include <stop_token>
-#include <vector>
 
 #include "headgauge/bytes.hpp"
 #include "headgauge/heads.hpp"

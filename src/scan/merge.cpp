@@ -1,7 +1,5 @@
 #include "scan/merge.hpp"
 
-#include "results/declared.hpp"
-
 namespace headgauge {
 
 void add_change(const std::string& name, const std::string& dim, Results& merged) {

@@ -9,7 +9,6 @@
 #include "headgauge/cells.hpp"
 #include "headgauge/journal.hpp"
 #include "measures/dispersion.hpp"
-#include "results/declared.hpp"
 #include "scan/merge.hpp"
 #include "scan/output.hpp"
 

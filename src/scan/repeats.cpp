@@ -1,9 +1,7 @@
 #include "scan/repeats.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <unordered_map>
 #include <utility>
 
