@@ -135,11 +135,11 @@ void answers_are_lost_with_context(Evidence& found) {
 }
 
 void growing_entropy_loses_answers(Evidence& found) {
-  sign_of_lost_answers(found, "entropy_with_sinks", &AnsweredCases::entropy, 1, 0x61656e74);
+  sign_of_lost_answers(found, "entropy", &AnsweredCases::entropy, 1, 0x61656e74);
 }
 
 void falling_separability_loses_answers(Evidence& found) {
-  sign_of_lost_answers(found, "separability_with_sinks", &AnsweredCases::separability, -1, 0x61736570);
+  sign_of_lost_answers(found, "separability", &AnsweredCases::separability, -1, 0x61736570);
 }
 
 }  // namespace headgauge

@@ -97,7 +97,7 @@ void cold_raises_the_norm_alone(Evidence& found) {
              {"separability", mean(value)},
              {"separability_cold", mean(cold_value)}});
   found.set("norm_change", of_norm);
-  found.set("separability_with_sinks_change", of_value);
+  found.set("separability_change", of_value);
 }
 
 }  // namespace headgauge

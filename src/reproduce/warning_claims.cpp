@@ -40,7 +40,7 @@ void fall_warns(Evidence& found, const std::string& what, const char* fall, std:
 }  // namespace
 
 void entropy_warns(Evidence& found) {
-  fall_warns(found, "entropy_with_sinks", metric::entropy_fall, 0x77656e74, true);
+  fall_warns(found, "entropy", metric::entropy_fall, 0x77656e74, true);
 }
 
 void entropy_grows_where_separability_falls(Evidence& found) {
@@ -66,7 +66,7 @@ void entropy_grows_where_separability_falls(Evidence& found) {
 }
 
 void falling_separability_warns(Evidence& found) {
-  fall_warns(found, "separability_with_sinks", metric::separability_fall, 0x77736570);
+  fall_warns(found, "separability", metric::separability_fall, 0x77736570);
 }
 
 }  // namespace headgauge
