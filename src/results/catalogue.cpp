@@ -13,7 +13,6 @@
 #include "results/catalogue_text.hpp"
 #include "results/declaration.hpp"
 #include "results/declared.hpp"
-#include "results/next_commands.hpp"
 
 namespace headgauge {
 namespace {
@@ -21,14 +20,16 @@ namespace {
 using declaration::Keys;
 using declaration::refuse;
 
-std::string command_after(Keys& keys) {
+std::string command_after(Keys& keys, const Catalogue& catalogue) {
   if (!keys.has("next")) {
     return fmt::format(
         "`headgauge compare MODEL TEXT --heads HEAD {}` says what the loss becomes if {}.",
         keys.text("try"), keys.text("if"));
   }
-  return keys.one_of<const char*>("next",
-                                  {{"converge", next::kConverge}, {"validate", next::kValidate}});
+  const std::string name = keys.text("next");
+  const auto found = catalogue.commands.find(name);
+  if (found == catalogue.commands.end()) refuse("next", "there is no command \"" + name + "\"");
+  return found->second;
 }
 
 // Fills a number into a text, for {} or, times 100, for {percent:g}.
@@ -40,7 +41,7 @@ std::string filled_in(const std::string& place, const std::string& text, double 
   }
 }
 
-FlagInfo read_flag(nlohmann::json object, const std::string& metric) {
+FlagInfo read_flag(nlohmann::json object, const std::string& metric, const Catalogue& catalogue) {
   Keys keys(std::move(object), "flags of " + metric);
   using enum FlagInfo::Rule;
   FlagInfo flag;
@@ -62,7 +63,7 @@ FlagInfo read_flag(nlohmann::json object, const std::string& metric) {
   flag.meaning = filled_in(flag.name, keys.text("meaning"), flag.cutoff);
   flag.source = keys.text("source");
   flag.means = keys.text("means");
-  flag.next = command_after(keys);
+  flag.next = command_after(keys, catalogue);
   keys.done();
   return flag;
 }
@@ -105,7 +106,7 @@ MetricInfo read_metric(nlohmann::json object, const MetricGroup& group, std::siz
   info.identifier = keys.find<bool>("identifier").value_or(false);
   for (nlohmann::json& flag : keys.list("flags")) {
     if (!flag.is_string()) {
-      catalogue.flags.push_back(read_flag(std::move(flag), info.name));
+      catalogue.flags.push_back(read_flag(std::move(flag), info.name, catalogue));
       info.flags.push_back(catalogue.flags.back().name);
     } else {
       info.flags.push_back(flag.get<std::string>());
@@ -159,7 +160,7 @@ void read_group(nlohmann::json file, std::size_t number, Catalogue& catalogue) {
   }
   auto metrics = keys.take<nlohmann::json::array_t>("metrics");
   auto experiments = keys.list("experiments");
-  keys.skip({"figures", "tables"});
+  keys.skip({"figures", "tables", "commands", "given", "phrases", "sentences"});
   keys.done();
   for (nlohmann::json& experiment : experiments) {
     catalogue.experiments.push_back(read_experiment(std::move(experiment), group));
@@ -216,10 +217,15 @@ Catalogue read_catalogue(std::string_view text) {
   }
   if (!files.is_array()) refuse("the files", "expected JSON objects");
   Catalogue catalogue;
-  for (nlohmann::json& file : files) {
-    read_group(std::move(file), catalogue.groups.size() + 1, catalogue);
+  for (const nlohmann::json& file : files) {
+    if (!file.is_object()) continue;
+    catalogue.commands.merge(file.value("commands", std::map<std::string, std::string>()));
+  }
+  for (const nlohmann::json& file : files) {
+    read_group(file, catalogue.groups.size() + 1, catalogue);
   }
   require_names(catalogue);
+  read_sentences(files, catalogue);
   std::ranges::stable_sort(catalogue.flags, {}, &FlagInfo::place);
   std::ranges::stable_sort(catalogue.columns, {}, &Column::place);
   return catalogue;
@@ -269,6 +275,16 @@ const std::vector<FlagInfo>& flag_infos() {
 
 const std::vector<Column>& head_columns() {
   return catalogue().columns;
+}
+
+const std::vector<Sentence>& sentences() {
+  return catalogue().sentences;
+}
+
+const std::string& next_command(std::string_view name) {
+  const auto found = catalogue().commands.find(std::string(name));
+  if (found == catalogue().commands.end()) refuse(std::string(name), "the command is not declared");
+  return found->second;
 }
 
 const FlagInfo& flag_info(std::string_view flag) {
