@@ -29,9 +29,7 @@ Scope scope_of_rates(const Results& results, const std::string& kind) {
   const auto slower = std::ranges::count_if(adjusted_p_values(p_of_slower),
                                             [](double p) { return p <= kFalseDiscoveries; });
   Scope scope;
-  return scope.give("kind", kind)
-      .give("slower", computed(static_cast<double>(slower)))
-      .give("judged", computed(static_cast<double>(p_of_slower.size())));
+  return scope.give("kind", kind).count("slower", slower).count("judged", p_of_slower.size());
 }
 
 }  // namespace

@@ -29,8 +29,7 @@ void give_slower_heads(const Results& results, const std::vector<HeadName>& head
   if (p_of_slower.empty()) return;
   const auto below = std::ranges::count_if(adjusted_p_values(p_of_slower),
                                            [](double p) { return p <= kFalseDiscoveries; });
-  scope.give("slower", computed(static_cast<double>(below)))
-      .give("judged", computed(static_cast<double>(p_of_slower.size())));
+  scope.count("slower", below).count("judged", p_of_slower.size());
 }
 
 }  // namespace
@@ -38,15 +37,15 @@ void give_slower_heads(const Results& results, const std::vector<HeadName>& head
 std::vector<SummaryLine> summarize_convergence(const Results& results) {
   const std::vector<HeadName> heads = measured_heads(results);
   const auto tolerance = find_label(results, "tolerance", kServed);
-  Scope scope({{"tolerance", tolerance.value_or(0)},
-               {"sampler", static_cast<Index>(Sampler::recent)}});
+  Scope scope(
+      {{"tolerance", tolerance.value_or(0)}, {"sampler", static_cast<Index>(Sampler::recent)}});
   scope.give("heads", heads)
       .give_if("has_tolerance", tolerance.has_value())
       .give_if("is_causal", results.model.causal.value_or(true));
   give_slower_heads(results, heads, scope);
   const auto full = find_cell(results, metric::cache_bytes, {{"cache", 0}});
   const auto kept = find_cell(results, metric::cache_bytes, {{"cache", 1}});
-  if (full && kept) scope.give("cache_share", computed(100 * kept->value / full->value));
+  if (full && kept) scope.count("cache_share", 100 * kept->value / full->value);
   return sentences_about("convergence", results, scope);
 }
 

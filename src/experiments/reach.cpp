@@ -34,7 +34,7 @@ std::vector<SummaryLine> reach_sentences(const Results& results) {
     if (!octave) continue;
     Scope scope({{dim, k}});
     scope.give("change", reaches->dims()[0].label(k))
-        .give("reach_end", computed(2 * reach->value - 1))
+        .count("reach_end", 2 * reach->value - 1)
         .give("octave", Spot{{{"gap", *octave}}});
     add_sentences("octave", results, scope, lines);
   }

@@ -79,9 +79,9 @@ class Recommendations {
 
   std::vector<SummaryLine> lines() {
     if (all_.empty()) return {};
-    give("tries", gains_.tried());
-    give("gains", std::ssize(best_));
-    scope_.give_if("of_heads", all_.front().head.has_value())
+    scope_.count("tries", gains_.tried())
+        .count("gains", best_.size())
+        .give_if("of_heads", all_.front().head.has_value())
         .give_if("of_normalizers", intervention_dimension(results_) == "normalizer")
         .give_if("has_done_task", has_task_that_is_done(results_))
         .give("case_lengths", case_lengths(results_));
@@ -98,9 +98,6 @@ class Recommendations {
   }
 
  private:
-  void give(const char* name, std::ptrdiff_t count) {
-    scope_.give(name, computed(static_cast<double>(count)));
-  }
   void say(const char* sentence) {
     if (auto line = make_sentence(sentence, results_, scope_)) lines_.push_back(*std::move(line));
   }
@@ -113,14 +110,14 @@ class Recommendations {
 
   void say_nothing_gains() {
     say("no_gain", *std::ranges::min_element(all_, {}, [](const Candidate& c) {
-      return std::isnan(c.change.value) ? HUGE_VAL : c.change.value;
-    }));
+          return std::isnan(c.change.value) ? HUGE_VAL : c.change.value;
+        }));
   }
 
   void say_how_many() {
-    give("lower", std::ranges::count_if(
-                      all_, [&](const Candidate& c) { return gains_.is_gain(c.change); }));
-    give("tried", std::ssize(all_));
+    scope_.count("lower", std::ranges::count_if(
+                              all_, [&](const Candidate& c) { return gains_.is_gain(c.change); }));
+    scope_.count("tried", all_.size());
     scope_.give("false_discoveries", fmt::format("{:g}", 100 * kFalseDiscoveries));
     say("number_of_gains");
   }
@@ -131,7 +128,7 @@ class Recommendations {
       if (is_of_head(some[i])) lines_.back().heads = {some[i].head->text()};
     }
     if (some.size() <= kMostLines) return;
-    give("left_out", std::ssize(some) - static_cast<std::ptrdiff_t>(kMostLines));
+    scope_.count("left_out", some.size() - kMostLines);
     say("gains_left_out");
   }
 
@@ -167,7 +164,7 @@ class Recommendations {
       }
     }
     scope_.give("other_names", fmt::format("{}", fmt::join(names, ", ")));
-    give("other_length", value_or(settings, "confirm_length", 0));
+    scope_.count("other_length", value_or(settings, "confirm_length", 0));
   }
 
   void say_confirmed() {
@@ -185,7 +182,7 @@ class Recommendations {
       (gains ? confirmed : rises ? higher : open).push_back(candidate);
     }
     if (!judged) return say("too_few_blocks_there");
-    give("gained", static_cast<std::ptrdiff_t>(gained));
+    scope_.count("gained", gained);
     scope_.give_if("only_some", confirmed.size() > 1 && confirmed.size() < best_.size())
         .give_if("are_confirmed", true);
     say("confirmed_gains");

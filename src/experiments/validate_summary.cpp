@@ -19,8 +19,7 @@ constexpr Index kMostNamed = 20;  // heads that lose answers
 // Returns the percentage of the queries of the texts, or of the cases, that lose keys under a
 // pattern, a mean over the heads; nothing for a normalizer, and of cases if the heads were measured
 // on texts.
-std::optional<Fact> queries_losing_keys(const Results& results, Index intervention,
-                                        bool of_cases) {
+std::optional<Fact> queries_losing_keys(const Results& results, Index intervention, bool of_cases) {
   if (of_cases && results.coord("text") != nullptr) return std::nullopt;
   const auto share = mean_over_heads(results, metric::queries_losing_keys, measured_heads(results),
                                      {"intervention", intervention});
@@ -111,12 +110,8 @@ void give_retrieval_heads(const Results& results, Index intervention, Scope& sco
     if (role->value != 1) continue;
     if (++count <= kMostNamed) named.emplace_back().give("head_of_list", spot_of(head));
   }
-  scope.give("with_role", computed(static_cast<double>(count)))
-      .give("tested", computed(static_cast<double>(tested)))
-      .give("with_the_role", std::move(named));
-  if (count > kMostNamed) {
-    scope.give("more", computed(static_cast<double>(count - kMostNamed)));
-  }
+  scope.count("with_role", count).count("tested", tested).give("with_the_role", std::move(named));
+  if (count > kMostNamed) scope.count("more", count - kMostNamed);
 }
 
 // Says which heads lose answers alone, and how well the metrics that are thought to find them do.

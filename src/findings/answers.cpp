@@ -26,8 +26,7 @@ Scope scope_of_tasks(const Results& results) {
   Scope scope;
   std::vector<Scope> tasks;
   for (const Index task : tasks_of(results)) {
-    tasks.emplace_back(Picks{{kOutcome, task}})
-        .give("task", results.coord_names(kOutcome)[task]);
+    tasks.emplace_back(Picks{{kOutcome, task}}).give("task", results.coord_names(kOutcome)[task]);
   }
   return scope.give("case_lengths", case_lengths(results)).give("tasks", std::move(tasks));
 }

@@ -23,7 +23,7 @@
 namespace headgauge {
 namespace {
 
-constexpr double kSelects = 0.5;     // a smaller slope of the entropy is nearer to 0 than to 1
+constexpr double kSelects = 0.5;       // a smaller slope of the entropy is nearer to 0 than to 1
 constexpr std::size_t kMostNamed = 3;  // heads of a role, and sinks
 
 class ScanScope {
@@ -70,14 +70,11 @@ class ScanScope {
     return find_cell_of_head(results_, metric, head);
   }
   bool sees_all(const HeadName& head) const { return sees_all_keys(results_, head.layer_index); }
-  void count(const std::string& name, std::ptrdiff_t number) {
-    scope_.give(name, computed(static_cast<double>(number)));
-  }
 
   void give_heads_with_flags() {
     open_ = std::ranges::count_if(heads_, [&](const HeadName& head) { return sees_all(head); });
     if (open_ > 0 && open_ < std::ssize(heads_)) {
-      count("unwindowed", open_);
+      scope_.count("unwindowed", open_);
     } else {
       open_ = std::ssize(heads_);  // no head has a window, or all have
     }
@@ -86,16 +83,16 @@ class ScanScope {
       for (const Flag& flag : results_.flags) {
         if (flag.name == info.name) raised.push_back(&flag);
       }
-      count("among_" + info.name, std::ranges::count_if(raised, [&](const Flag* flag) {
-              return std::ranges::any_of(heads_, [&](const HeadName& head) {
-                return head.layer == flag->layer && head.head == flag->head && sees_all(head);
-              });
-            }));
+      scope_.count("among_" + info.name, std::ranges::count_if(raised, [&](const Flag* flag) {
+                     return std::ranges::any_of(heads_, [&](const HeadName& head) {
+                       return head.layer == flag->layer && head.head == flag->head &&
+                              sees_all(head);
+                     });
+                   }));
       std::ranges::stable_sort(raised, std::greater(), &Flag::value);
       std::vector<Scope> top;
       for (std::size_t i = 0; i < std::min(raised.size(), kMostNamed); ++i) {
-        top.emplace_back().give("head_of_list",
-                                spot_of({0, 0, raised[i]->layer, raised[i]->head}));
+        top.emplace_back().give("head_of_list", spot_of({0, 0, raised[i]->layer, raised[i]->head}));
       }
       scope_.give("top_" + info.name, std::move(top));
     }
@@ -108,10 +105,10 @@ class ScanScope {
     for (const FoundSink& sink : results_.text.sinks.value_or(std::vector<FoundSink>())) {
       if (sinks.size() == kMostNamed) break;
       sinks.emplace_back()
-          .give("position", computed(static_cast<double>(sink.position)))
-          .give("resting", computed(sink.heads))
-          .give("first_layer", computed(sink.first_layer))
-          .give("last_layer", computed(sink.last_layer));
+          .count("position", sink.position)
+          .count("resting", sink.heads)
+          .count("first_layer", sink.first_layer)
+          .count("last_layer", sink.last_layer);
     }
     scope_.give("sinks", std::move(sinks));
   }
@@ -157,8 +154,8 @@ class ScanScope {
                    critical_n_can_be_shown(results_, static_cast<std::size_t>(open_)));
     if (const auto range = critical_range(results_)) {
       scope_.give("critical_range", Fact{fmt::format("{}", *range),
-                                               {FactSource::Kind::critical_range},
-                                               static_cast<double>(*range)});
+                                         {FactSource::Kind::critical_range},
+                                         static_cast<double>(*range)});
     }
     // Without standard errors, no head was judged.
     const auto has_one = [&](const HeadName& head) {
@@ -170,8 +167,8 @@ class ScanScope {
           return cell(metric::critical_n_head, head).has_value();
         })) {
       scope_.give("reached", Fact{fmt::format("{}", reached),
-                                        {FactSource::Kind::heads_with, metric::critical_n_head},
-                                        reached});
+                                  {FactSource::Kind::heads_with, metric::critical_n_head},
+                                  reached});
     }
     give_best("earliest", heads_, [&](const HeadName& head) -> std::optional<double> {
       if (!has_one(head)) return std::nullopt;
@@ -201,20 +198,21 @@ class ScanScope {
   void give_separability() {
     // Without standard errors (few rows), no head was judged, which differs from none being found.
     scope_.give_if("separability_is_judged", std::ranges::any_of(heads_, [&](const HeadName& head) {
-      const auto found = find_judged_cell(results_, metric::separability_excess, head);
-      return found && std::isfinite(found->standard_error);
-    }));
+                     const auto found =
+                         find_judged_cell(results_, metric::separability_excess, head);
+                     return found && std::isfinite(found->standard_error);
+                   }));
     // Copies of one vector are keys that no head can tell apart.
     const auto equal = mean_over_heads(results_, metric::equal_key_pairs, heads_, {});
     if (!equal || *equal == 0) return;
     const double percent = 100 * *equal;
     scope_.give("equal_pairs", computed(percent, fmt::format("{:.2g}", percent)));
     const double cutoff = flag_info("saturated").cutoff;
-    count("apart", std::ranges::count_if(awake_, [&](const HeadName& head) {
-            const auto found =
-                find_judged_cell(results_, metric::separability_excess_distinct, head);
-            return found && no_better_than_chance(*found, cutoff);
-          }));
+    scope_.count("apart", std::ranges::count_if(awake_, [&](const HeadName& head) {
+                   const auto found =
+                       find_judged_cell(results_, metric::separability_excess_distinct, head);
+                   return found && no_better_than_chance(*found, cutoff);
+                 }));
   }
 
   const Results& results_;

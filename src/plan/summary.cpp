@@ -14,7 +14,7 @@
 namespace headgauge {
 namespace {
 
-constexpr double kEnoughDraws = 19;  // with fewer, p cannot be as small as .05
+constexpr int kEnoughDraws = 19;  // with fewer, p cannot be as small as .05
 
 class PlanScope {
  public:
@@ -59,8 +59,9 @@ class PlanScope {
           .give("task", results_.coord_names(kOutcome)[o])
           .give_if("is_replay", is_replay);
       judges_tasks = judges_tasks || std::ranges::count(tasks, o) > 0;
-      keeps = keeps && found->high <= setting(is_replay ? "allow_replay" : "allow_answers")
-                                          .value_or(rise.value_or(0));
+      keeps = keeps &&
+              found->high <=
+                  setting(is_replay ? "allow_replay" : "allow_answers").value_or(rise.value_or(0));
     }
     const auto share =
         find_cell(results_, metric::planned_cache_share, {{"method", 0}, {"budget", 0}});
@@ -95,10 +96,9 @@ class PlanScope {
       const auto other =
           find_cell(results_, metric::random_change, {{"budget", 0}, {"draw", draw}});
       if (!other || other->value == own.value) continue;
-      const auto all = static_cast<double>(draws);
-      scope_.give("as_low", computed(std::round(p->value * (1 + all)) - 1))
-          .give("draws", computed(all))
-          .give("enough_draws", computed(kEnoughDraws));
+      scope_.count("as_low", std::round(p->value * static_cast<double>(1 + draws)) - 1)
+          .count("draws", draws)
+          .count("enough_draws", kEnoughDraws);
       return;
     }
   }

@@ -145,6 +145,11 @@ Experiment read_experiment(nlohmann::json object, const MetricGroup& group) {
   return experiment;
 }
 
+// Takes the texts that a file has under this key.
+void take_words(const nlohmann::json& file, const char* key, Catalogue::Words& words) {
+  if (file.is_object()) words.merge(file.value(key, Catalogue::Words()));
+}
+
 void read_group(nlohmann::json file, std::size_t number, Catalogue& catalogue) {
   Keys keys(std::move(file), fmt::format("group {}", number));
   MetricGroup group;
@@ -159,11 +164,14 @@ void read_group(nlohmann::json file, std::size_t number, Catalogue& catalogue) {
                                                             {"answers", answers}});
   }
   auto metrics = keys.take<nlohmann::json::array_t>("metrics");
-  auto experiments = keys.list("experiments");
-  keys.skip({"figures", "tables", "commands", "given", "phrases", "sentences"});
+  auto experiments = keys.list("experiments"), sentences = keys.list("sentences");
+  keys.skip({"figures", "tables", "commands", "given", "phrases"});
   keys.done();
   for (nlohmann::json& experiment : experiments) {
     catalogue.experiments.push_back(read_experiment(std::move(experiment), group));
+  }
+  for (nlohmann::json& sentence : sentences) {
+    catalogue.sentences.push_back(read_sentence(std::move(sentence), group.name));
   }
   std::size_t number_of_metric = 0;
   for (nlohmann::json& metric : metrics) {
@@ -201,12 +209,12 @@ void require_names(const Catalogue& catalogue) {
   }
 }
 
+}  // namespace
+
 const Catalogue& catalogue() {
   static const Catalogue read = read_catalogue(catalogue_text());
   return read;
 }
-
-}  // namespace
 
 Catalogue read_catalogue(std::string_view text) {
   nlohmann::json files;
@@ -218,16 +226,16 @@ Catalogue read_catalogue(std::string_view text) {
   if (!files.is_array()) refuse("the files", "expected JSON objects");
   Catalogue catalogue;
   for (const nlohmann::json& file : files) {
-    if (!file.is_object()) continue;
-    catalogue.commands.merge(file.value("commands", std::map<std::string, std::string>()));
+    take_words(file, "commands", catalogue.commands);
+    take_words(file, "phrases", catalogue.phrases);
   }
-  for (const nlohmann::json& file : files) {
-    read_group(file, catalogue.groups.size() + 1, catalogue);
+  for (nlohmann::json& file : files) {
+    read_group(std::move(file), catalogue.groups.size() + 1, catalogue);
   }
   require_names(catalogue);
-  read_sentences(files, catalogue);
   std::ranges::stable_sort(catalogue.flags, {}, &FlagInfo::place);
   std::ranges::stable_sort(catalogue.columns, {}, &Column::place);
+  std::ranges::stable_sort(catalogue.sentences, {}, &Sentence::place);
   return catalogue;
 }
 
@@ -275,16 +283,6 @@ const std::vector<FlagInfo>& flag_infos() {
 
 const std::vector<Column>& head_columns() {
   return catalogue().columns;
-}
-
-const std::vector<Sentence>& sentences() {
-  return catalogue().sentences;
-}
-
-const std::string& next_command(std::string_view name) {
-  const auto found = catalogue().commands.find(std::string(name));
-  if (found == catalogue().commands.end()) refuse(std::string(name), "the command is not declared");
-  return found->second;
 }
 
 const FlagInfo& flag_info(std::string_view flag) {

@@ -8,9 +8,21 @@
 #include <vector>
 
 #include "headgauge/catalogue.hpp"
-#include "results/sentences.hpp"
 
 namespace headgauge {
+
+// A sentence; its texts are templates (CONTRIBUTING.md, "Add a sentence").
+struct Sentence {
+  std::string name;
+  std::string about;         // the subject whose sentences are made together
+  int place = 0;             // in their order
+  std::string text;          // begins with the conditions
+  std::string means;         // what it means for the reader
+  std::string next;          // the name of the command to run next
+  bool aside = false;        // about critical N or a null
+  bool spare = false;        // only if the results support few others
+  bool states_facts = true;  // false: its numbers are not recorded
+};
 
 struct Catalogue {
   std::vector<MetricGroup> groups;
@@ -18,7 +30,9 @@ struct Catalogue {
   std::vector<Experiment> experiments;
   std::vector<FlagInfo> flags;
   std::vector<Column> columns;
-  std::map<std::string, std::string> commands;  // to run next, by their names
+  using Words = std::map<std::string, std::string>;
+  Words commands;  // to run next, by their names
+  Words phrases;   // texts that sentences share, for {NAME $}, with $ for what follows
   std::vector<Sentence> sentences;
 };
 
@@ -29,10 +43,10 @@ std::string_view catalogue_text();
 // key, a wrong type, a duplicate name, or a reference to an unknown name.
 Catalogue read_catalogue(std::string_view text);
 
-// Parses the sentences of all files; the metrics and flags that they name are read before.
-void read_sentences(const nlohmann::json& files, Catalogue& catalogue);
+// Reads a sentence that a group declares.
+Sentence read_sentence(nlohmann::json object, const std::string& group);
 
-// Returns the sentences of the catalogue in order.
-const std::vector<Sentence>& sentences();
+// Returns the catalogue of the embedded files.
+const Catalogue& catalogue();
 
 }  // namespace headgauge

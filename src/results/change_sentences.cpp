@@ -83,7 +83,8 @@ Scope scope_of(const Results& results, const Change& change, const Subject& subj
     const Coordinate& all = results.require_coord(dim).labels();
     if (const auto* numbers = std::get_if<std::vector<double>>(&all)) {
       const Index at = change.cell[k - first];
-      place.give("its_label", Fact{label, {FactSource::Kind::coordinate, dim, {at}}, (*numbers)[at]});
+      place.give("its_label",
+                 Fact{label, {FactSource::Kind::coordinate, dim, {at}}, (*numbers)[at]});
     } else {
       place.give("its_label", label);
     }

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <sstream>
 
 #include "headgauge/catalogue.hpp"
 #include "results/catalogue_text.hpp"
@@ -12,73 +14,63 @@
 namespace headgauge {
 namespace {
 
-using templates::Format;
-using templates::Node;
-using templates::Template;
+using templates::Piece;
 using templates::Term;
 
-std::string written(const MetricCell& cell, double value, Format format) {
-  switch (format) {
-    case Format::nats:
-      return fmt::format("{:+.4f}", value);
-    case Format::with_error:
-      return with_error(cell);
-    case Format::percent:
-      return rounded(value * 100);
-    case Format::whole:
-      return fmt::format("{:.0f}", value);
-    case Format::short_number:
-      return fmt::format("{:.2g}", value);
-    case Format::number:
-      break;
-  }
-  return rounded(value);
+// Writes a cell in a format: 3 digits; with sign and 4 decimals; that with its error; times 100;
+// whole; 2 digits.
+std::string written(const MetricCell& cell, double value, std::string_view format) {
+  if (format.empty()) return rounded(value);
+  if (format == "%") return rounded(value * 100);
+  if (format == "nats") return fmt::format("{:+.4f}", value);
+  if (format == "with_error") return with_error(cell);
+  if (format == "whole") return fmt::format("{:.0f}", value);
+  if (format == "2g") return fmt::format("{:.2g}", value);
+  declaration::refuse(std::string(format), "there is no such format");
 }
 
 // Writes a part of a cell; nothing if it is undefined.
-std::optional<Fact> fact_of(const MetricCell& cell, Term::Part part, Format format) {
+std::optional<Fact> fact_of(const MetricCell& cell, std::string_view part,
+                            std::string_view format) {
   using Kind = FactSource::Kind;
-  const auto fact = [&](Kind kind, double value) -> std::optional<Fact> {
-    if (!std::isfinite(value)) return std::nullopt;
-    const double scale = format == Format::percent ? 100 : 1;
-    return Fact{written(cell, value, format), {kind, cell.metric, cell.index}, value, scale};
-  };
-  switch (part) {
-    case Term::Part::error:
-      return fact(Kind::standard_error, cell.standard_error);
-    case Term::Part::low:
-      return fact(Kind::low, cell.low);
-    case Term::Part::high:
-      return fact(Kind::high, cell.high);
-    case Term::Part::p:
-      return fact(Kind::p, cell.p);
-    case Term::Part::rows:
-      return computed(static_cast<double>(cell.rows));
-    case Term::Part::value:
-      break;
-  }
-  return fact(Kind::cell, cell.value);
+  if (part == "rows") return computed(static_cast<double>(cell.rows));
+  const auto [kind, value] = part == "error"  ? std::pair(Kind::standard_error, cell.standard_error)
+                             : part == "low"  ? std::pair(Kind::low, cell.low)
+                             : part == "high" ? std::pair(Kind::high, cell.high)
+                             : part == "p"    ? std::pair(Kind::p, cell.p)
+                                              : std::pair(Kind::cell, cell.value);
+  if (!std::isfinite(value)) return std::nullopt;
+  return Fact{written(cell, value, format),
+              {kind, cell.metric, cell.index},
+              value,
+              format == "%" ? 100.0 : 1.0};
 }
 
 bool compares(double a, const std::string& op, double b) {
-  return op == " = "    ? a == b
-         : op == " != " ? a != b
-         : op == " < "  ? a < b
-         : op == " > "  ? a > b
-         : op == " <= " ? a <= b
-                        : a >= b;
+  return op == "="    ? a == b
+         : op == "!=" ? a != b
+         : op == "<"  ? a < b
+         : op == ">"  ? a > b
+         : op == "<=" ? a <= b
+                      : a >= b;
+}
+
+bool takes(std::string_view& text, std::string_view word) {
+  if (!text.starts_with(word)) return false;
+  text.remove_prefix(word.size());
+  return true;
 }
 
 // Writes templates into one line.
 class LineWriter {
  public:
-  LineWriter(const Results& results, const Scope& scope, bool states_facts)
-      : results_(results), scopes_{&scope}, states_facts_(states_facts) {}
+  LineWriter(const Results& results, const Scope& scope) : results_(results), scopes_{&scope} {}
 
   // Appends the text; if a place of it has no value, appends nothing and returns false.
-  bool write(const Template& text) {
+  bool write(std::string_view text) {
     const auto length = line_.text.size(), facts = line_.facts.size(), heads = line_.heads.size();
-    if (std::ranges::all_of(text, [&](const Node& node) { return write(node); })) return true;
+    const auto all = templates::pieces(text);
+    if (std::ranges::all_of(all, [&](const Piece& piece) { return write(piece); })) return true;
     line_.text.resize(length);
     line_.facts.resize(facts);
     line_.heads.resize(heads);
@@ -87,73 +79,90 @@ class LineWriter {
   SummaryLine line() { return std::move(line_); }
 
  private:
-  bool write(const Node& node) {
-    const auto one_of_them = [&] {
-      return std::ranges::any_of(node.branches, [&](const Template& t) { return write(t); });
-    };
-    switch (node.kind) {
-      case Node::Kind::words:
-        line_.text += node.words;
-        return true;
-      case Node::Kind::place:
-        return write_place(node);
-      case Node::Kind::plural: {
-        const auto count = number(node.term);
-        return count && write(node.branches[std::round(count->value) == 1 ? 0 : 1]);
-      }
-      case Node::Kind::condition:
-        return holds(node) != node.negated;
-      case Node::Kind::either:
-        return one_of_them();
-      case Node::Kind::part:
-        one_of_them();
-        return true;
-      case Node::Kind::each:
-        return write_each(node);
-      case Node::Kind::join:
-        return write_items(node, node.branches.size(),
-                           [&](std::size_t i) { return write(node.branches[i]); });
+  bool write(const Piece& piece) {
+    if (piece.kind == Piece::Kind::place) return write_place(piece.text);
+    if (piece.kind == Piece::Kind::words) {
+      line_.text += piece.text;
+    } else {
+      write_one_of(piece.text);
     }
-    return false;
+    return true;
   }
 
-  bool write_place(const Node& node) {
-    const auto given = find(node.term);
+  // Writes the first of the texts between bars that has a value.
+  bool write_one_of(std::string_view text) {
+    return std::ranges::any_of(templates::alternatives(text),
+                               [&](std::string_view one) { return write(one); });
+  }
+
+  bool write_place(std::string_view text) {
+    if (takes(text, "?")) return holds(templates::parse_condition(std::string(text)));
+    if (takes(text, "or ")) return write_one_of(text);
+    if (takes(text, "each ")) return write_each(templates::parse_list(text));
+    if (takes(text, "join ")) {
+      const templates::List list = templates::parse_list(text);
+      const auto items = templates::pieces(list.text);
+      return write_items(list, items.size(),
+                         [&](std::size_t i) { return write_one_of(items[i].text); });
+    }
+    const auto space = std::min(text.find(' '), text.size());
+    const auto phrase = catalogue().phrases.find(std::string(text.substr(0, space)));
+    if (phrase != catalogue().phrases.end()) {
+      std::string words = phrase->second;
+      const std::string_view what = text.substr(std::min(space + 1, text.size()));
+      for (auto at = words.find('$'); at != words.npos; at = words.find('$')) {
+        words.replace(at, 1, what);
+      }
+      return write(words);
+    }
+    if (const auto question = text.find('?'); question != text.npos) {
+      const auto forms = templates::alternatives(text.substr(question + 1));
+      const auto count = number(templates::parse_term(std::string(text.substr(0, question))));
+      return count && write(std::round(count->value) == 1 ? forms.front() : forms.back());
+    }
+    const auto colon = std::min(text.find(':'), text.size());
+    return write_value(templates::parse_term(std::string(text.substr(0, colon))),
+                       text.substr(std::min(colon + 1, text.size())));
+  }
+
+  bool write_value(const Term& term, std::string_view format) {
+    const auto given = find(term);
     if (!given) return false;
     if (const auto* words = std::get_if<std::string>(&*given)) {
       line_.text += *words;
     } else if (const auto* spot = std::get_if<Spot>(&*given)) {
       if (!spot->head) return false;
       line_.heads.push_back(spot->head->text());
-      line_.text += (node.term.head ? "head " : "") + line_.heads.back();
+      line_.text += (term.head ? "head " : "") + line_.heads.back();
     } else {
-      auto fact = as_fact(*given, node.term, node.format);
+      auto fact = as_fact(*given, term, format);
       if (!fact) return false;
       line_.text += fact->text;
-      if (states_facts_) line_.facts.push_back(*std::move(fact));
+      line_.facts.push_back(*std::move(fact));
     }
     return true;
   }
 
-  bool write_each(const Node& node) {
-    const auto given = find(node.term);
-    const auto* list = given ? std::get_if<std::vector<Scope>>(&*given) : nullptr;
-    return list != nullptr && write_items(node, list->size(), [&](std::size_t i) {
-             scopes_.push_back(&(*list)[i]);
-             const bool written = write(node.branches[0]);
-             scopes_.pop_back();
-             return written;
-           });
+  bool write_each(const templates::List& list) {
+    const Given* given = lookup(list.name);
+    if (given == nullptr) return false;
+    const auto& scopes = std::get<std::vector<Scope>>(*given);
+    return write_items(list, scopes.size(), [&](std::size_t i) {
+      scopes_.push_back(&scopes[i]);
+      const bool written = write(list.text);
+      scopes_.pop_back();
+      return written;
+    });
   }
 
   // Writes the items that have a value, with separators; returns false if none has.
   template <class Write>
-  bool write_items(const Node& node, std::size_t count, const Write& write_item) {
+  bool write_items(const templates::List& list, std::size_t count, const Write& write_item) {
     bool any = false;
     const bool outer = first_;
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t before = line_.text.size();
-      if (any) line_.text += i + 1 == count ? node.before_last : node.between;
+      if (any) line_.text += i + 1 == count ? list.before_last : list.between;
       first_ = !any;
       if (write_item(i)) {
         any = true;
@@ -165,21 +174,24 @@ class LineWriter {
     return any;
   }
 
-  bool holds(const Node& node) {
-    if (!node.words.empty()) {
-      const auto left = number(node.term), right = number(node.other);
-      return left && right && compares(left->value, node.words, right->value);
+  bool holds(const templates::Condition& condition) {
+    bool holds = false;
+    if (condition.right) {
+      const auto left = number(condition.left), right = number(*condition.right);
+      holds = left && right && compares(left->value, condition.op, right->value);
+    } else {
+      const auto given = find(condition.left);
+      holds = given && (!std::holds_alternative<MetricCell>(*given) || number(condition.left));
     }
-    const auto given = find(node.term);
-    return given && (!std::holds_alternative<MetricCell>(*given) ||
-                     as_fact(*given, node.term, Format::number));
+    return holds != condition.negated;
   }
 
   std::optional<Fact> number(const Term& term) const {
     const auto given = find(term);
-    return given ? as_fact(*given, term, Format::number) : std::nullopt;
+    return given ? as_fact(*given, term, "") : std::nullopt;
   }
-  static std::optional<Fact> as_fact(const Given& given, const Term& term, Format format) {
+  static std::optional<Fact> as_fact(const Given& given, const Term& term,
+                                     std::string_view format) {
     if (const auto* fact = std::get_if<Fact>(&given)) return *fact;
     const auto* cell = std::get_if<MetricCell>(&given);
     return cell == nullptr ? std::nullopt : fact_of(*cell, term.part, format);
@@ -187,37 +199,32 @@ class LineWriter {
 
   std::optional<Given> find(const Term& term) const {
     using Kind = FactSource::Kind;
-    switch (term.kind) {
-      case Term::Kind::number:
-        return Fact{term.name, {Kind::constant}, std::stod(term.name)};
-      case Term::Kind::label:
-        if (!place_along(term)) return std::nullopt;
-        return label_of(results_, term.name, *place_along(term));
-      case Term::Kind::heads: {
-        const auto* all = heads_of("heads");
-        const auto count = static_cast<double>(all == nullptr ? 0 : all->size());
-        return Fact{fmt::format("{}", count), {Kind::heads}, count};
-      }
-      case Term::Kind::flags: {
-        const auto count =
-            static_cast<double>(std::ranges::count(results_.flags, term.name, &Flag::name));
-        return Fact{fmt::format("{}", count), {Kind::flags, term.name}, count};
-      }
-      case Term::Kind::cutoff: {
-        const double cutoff = flag_info(term.name).cutoff;
-        return Fact{fmt::format("{}", cutoff), {Kind::constant}, cutoff};
-      }
-      case Term::Kind::any:
-        if (results_.metric(term.name) == nullptr) return std::nullopt;
-        return std::string();
-      case Term::Kind::metric:
-        return term.sign == 0 ? cell(term) : extreme(term);
-      case Term::Kind::given:
-        break;
+    const auto fact = [](double value, FactSource source) {
+      return Fact{fmt::format("{}", value), std::move(source), value};
+    };
+    if (std::isdigit(term.name[0]) != 0) {
+      return Fact{term.name, {Kind::constant}, std::stod(term.name)};
     }
-    if (term.name == "first" && first_) return std::string();
+    if (term.verb == "label") {
+      const auto place = place_along(term);
+      return place ? std::optional<Given>(label_of(results_, term.name, *place)) : std::nullopt;
+    }
+    if (term.verb == "flags") {
+      const auto count = std::ranges::count(results_.flags, term.name, &Flag::name);
+      return fact(static_cast<double>(count), {Kind::flags, term.name});
+    }
+    if (term.verb == "cutoff") return fact(flag_info(term.name).cutoff, {Kind::constant});
+    if (term.verb == "any") {
+      if (results_.metric(term.name) == nullptr) return std::nullopt;
+      return std::string();
+    }
+    if (!term.verb.empty()) return extreme(term);
+    if (term.name == "first") return first_ ? std::optional<Given>("") : std::nullopt;
     const Given* given = lookup(term.name);
-    return given == nullptr ? std::nullopt : std::optional(*given);
+    if (given == nullptr) return cell(term);
+    const auto* all = std::get_if<std::vector<HeadName>>(given);
+    if (all == nullptr) return *given;
+    return fact(static_cast<double>(all->size()), {Kind::heads});
   }
 
   const Given* lookup(const std::string& name) const {
@@ -227,77 +234,67 @@ class LineWriter {
     }
     return nullptr;
   }
-  const std::vector<HeadName>* heads_of(const std::string& name) const {
-    const Given* given = lookup(name);
-    if (given == nullptr && name != "heads") return heads_of("heads");
-    return given == nullptr ? nullptr : std::get_if<std::vector<HeadName>>(given);
-  }
 
   // Returns the place that a term names along a dim; negative ones count from the end.
   std::optional<Index> place_along(const Term& term) const {
-    const auto& [dim, place] = *term.at;
-    const Dimension* labels = results_.coord(dim);
+    const Dimension* labels = results_.coord(term.dim);
     if (labels == nullptr) return std::nullopt;
-    const Index index = place < 0 ? labels->size() + place : place;
-    return index >= 0 && index < labels->size() ? std::optional(index) : std::nullopt;
+    const Index place = term.place < 0 ? labels->size() + term.place : term.place;
+    return place >= 0 && place < labels->size() ? std::optional(place) : std::nullopt;
   }
 
   std::optional<Given> cell(const Term& term, const Spot& spot = {}) const {
     std::vector<Pick> picks(spot.picks.begin(), spot.picks.end());
-    if (term.at) {
+    const auto add = [&](const Picks& more) {
+      picks.insert(picks.end(), more.begin(), more.end());
+    };
+    if (!term.dim.empty()) {
       const auto place = place_along(term);
       if (!place) return std::nullopt;
-      picks.emplace_back(term.at->first, *place);
+      picks.emplace_back(term.dim, *place);
     }
-    std::optional<Given> of;
-    if (term.of) {
-      of = find(*term.of);
-      const auto* place = of ? std::get_if<Spot>(&*of) : nullptr;
-      if (place == nullptr) return std::nullopt;
-      picks.insert(picks.end(), place->picks.begin(), place->picks.end());
-    }
-    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-      picks.insert(picks.end(), (*scope)->picks.begin(), (*scope)->picks.end());
-    }
+    const auto of = term.of ? find(*term.of) : std::nullopt;
+    if (term.of && !of) return std::nullopt;
+    if (of) add(std::get<Spot>(*of).picks);
+    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) add((*scope)->picks);
     return find_cell(results_, term.name, picks);
   }
 
   // Finds the first head with the largest (smallest) value, or that value.
   std::optional<Given> extreme(const Term& term) const {
-    const auto* heads = heads_of(term.among);
-    if (heads == nullptr) return std::nullopt;
+    const Given* among = lookup(term.among.empty() ? "compared" : term.among);
+    if (among == nullptr) among = lookup("heads");
+    if (among == nullptr) return std::nullopt;
     std::optional<Given> best;
-    std::optional<HeadName> whose;
     double most = 0;
-    for (const HeadName& head : *heads) {
-      auto found = cell(term, spot_of(head));
+    for (const HeadName& head : std::get<std::vector<HeadName>>(*among)) {
+      const auto found = cell(term, spot_of(head));
       if (!found) continue;
-      const double value = term.sign * std::get<MetricCell>(*found).value;
-      if (whose && value <= most) continue;
-      best = std::move(found);
-      whose = head;
+      const double value = std::get<MetricCell>(*found).value * (term.verb == "max" ? 1 : -1);
+      if (best && value <= most) continue;
+      best = term.head ? Given(spot_of(head)) : *found;
       most = value;
     }
-    return whose && term.head ? std::optional<Given>(spot_of(*whose)) : best;
+    return best;
   }
 
   const Results& results_;
   std::vector<const Scope*> scopes_;
-  bool states_facts_;
   bool first_ = false;  // of items that have a value
   SummaryLine line_;
 };
 
 std::optional<SummaryLine> made(const Sentence& sentence, const Results& results,
                                 const Scope& scope) {
-  const auto words = [&](const Template& text) {
-    LineWriter writer(results, scope, false);
+  const auto words = [&](const std::string& text) {
+    LineWriter writer(results, scope);
     writer.write(text);
     return writer.line().text;
   };
-  LineWriter writer(results, scope, sentence.states_facts);
+  LineWriter writer(results, scope);
   if (!writer.write(sentence.text)) return std::nullopt;
   SummaryLine line = writer.line();
+  if (!sentence.states_facts) line.facts.clear();
   line.aside = sentence.aside;
   line.means = words(sentence.means);
   if (const std::string next = words(sentence.next); !next.empty()) line.next = next_command(next);
@@ -305,6 +302,26 @@ std::optional<SummaryLine> made(const Sentence& sentence, const Results& results
 }
 
 }  // namespace
+
+Sentence read_sentence(nlohmann::json object, const std::string& group) {
+  declaration::Keys keys(std::move(object), "sentences of " + group);
+  Sentence sentence;
+  sentence.name = keys.text("name");
+  sentence.about = keys.text("about");
+  sentence.place = keys.take<int>("place");
+  std::istringstream conditions(keys.find<std::string>("when").value_or(""));
+  for (std::string one; std::getline(conditions >> std::ws, one, ',');) {
+    sentence.text += "{?" + one + "}";
+  }
+  sentence.text += keys.text("text");
+  sentence.means = keys.find<std::string>("means").value_or("");
+  sentence.next = keys.find<std::string>("next").value_or("");
+  sentence.aside = keys.find<bool>("aside").value_or(false);
+  sentence.spare = keys.find<bool>("spare").value_or(false);
+  sentence.states_facts = keys.find<bool>("facts").value_or(true);
+  keys.done();
+  return sentence;
+}
 
 Spot spot_of(const HeadName& head) {
   return {{{"layer", head.layer_index}, {"head", head.head_index}}, head};
@@ -328,7 +345,7 @@ std::vector<SummaryLine> sentences_about(std::string_view subject, const Results
   constexpr std::size_t kFew = 4;  // spare sentences are made up to so many
   std::vector<std::pair<const Sentence*, std::optional<SummaryLine>>> found;
   std::size_t count = 0;
-  for (const Sentence& sentence : sentences()) {
+  for (const Sentence& sentence : catalogue().sentences) {
     if (sentence.about != subject) continue;
     found.emplace_back(&sentence, made(sentence, results, scope));
     if (!sentence.spare && found.back().second) ++count;
@@ -349,11 +366,19 @@ void add_sentences(std::string_view subject, const Results& results, const Scope
 
 std::optional<SummaryLine> make_sentence(std::string_view name, const Results& results,
                                          const Scope& scope) {
-  const auto found = std::ranges::find(sentences(), name, &Sentence::name);
-  if (found == sentences().end()) {
+  const auto found = std::ranges::find(catalogue().sentences, name, &Sentence::name);
+  if (found == catalogue().sentences.end()) {
     declaration::refuse(std::string(name), "the sentence is not declared");
   }
   return made(*found, results, scope);
+}
+
+const std::string& next_command(std::string_view name) {
+  const auto found = catalogue().commands.find(std::string(name));
+  if (found == catalogue().commands.end()) {
+    declaration::refuse(std::string(name), "the command is not declared");
+  }
+  return found->second;
 }
 
 }  // namespace headgauge

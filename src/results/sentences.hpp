@@ -11,22 +11,8 @@
 
 #include "headgauge/cells.hpp"
 #include "headgauge/results.hpp"
-#include "results/sentence_template.hpp"
 
 namespace headgauge {
-
-// A sentence of the catalogue.
-struct Sentence {
-  std::string name;
-  std::string about;          // the subject whose sentences are made together
-  int place = 0;              // in their order
-  templates::Template text;    // begins with the conditions
-  templates::Template means;   // what it means for the reader
-  templates::Template next;    // the name of the command to run next
-  bool aside = false;         // about critical N or a null
-  bool spare = false;         // only if the results support few others
-  bool states_facts = true;   // false: its numbers are not recorded
-};
 
 // Places along dims, and a head if they are those of one.
 using Picks = std::vector<std::pair<std::string, Index>>;
@@ -38,8 +24,12 @@ Spot spot_of(const HeadName& head);
 
 // What a template may name besides the results: words, numbers, cells, places, heads and lists.
 struct Scope;
-using Given = std::variant<std::string, Fact, MetricCell, Spot, std::vector<HeadName>,
-                           std::vector<Scope>>;
+using Given =
+    std::variant<std::string, Fact, MetricCell, Spot, std::vector<HeadName>, std::vector<Scope>>;
+
+// A computed number: whole, or in these words.
+Fact computed(double value);
+Fact computed(double value, std::string text);
 
 // Names for one place in a template, and where it takes the cells of metrics.
 struct Scope {
@@ -56,6 +46,11 @@ struct Scope {
     names.insert_or_assign(name, std::move(value));
     return *this;
   }
+  // Gives a whole number a name.
+  template <class Number>
+  Scope& count(const std::string& name, Number number) {
+    return give(name, computed(static_cast<double>(number)));
+  }
   // Gives a name that only conditions use.
   Scope& give_if(const std::string& name, bool holds) {
     return holds ? give(name, Given(std::string())) : *this;
@@ -65,9 +60,6 @@ struct Scope {
   Picks picks = {};
 };
 
-// A computed number: whole, or in these words.
-Fact computed(double value);
-Fact computed(double value, std::string text);
 // The label at an index of a coordinate.
 Fact label_of(const Results& results, const std::string& coord, Index place);
 
