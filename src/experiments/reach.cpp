@@ -6,11 +6,10 @@
 
 #include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
+#include "results/sentences.hpp"
 
 namespace headgauge {
 namespace {
-
-using summary::Line;
 
 // Returns the index of the octave that begins at this distance; nothing for a distance that the
 // results do not have.
@@ -33,17 +32,11 @@ std::vector<SummaryLine> reach_sentences(const Results& results) {
     if (!reach || reach->is_none) continue;
     const auto octave = octave_from(results, reach->value);
     if (!octave) continue;
-    const auto change =
-        find_cell(results, metric::loss_change_by_gap, {{dim, k}, {"gap", *octave}});
-    const auto elsewhere = find_cell(results, metric::loss_change_by_gap,
-                                     {{dim, k}, {"gap", results.coord_size("gap") - 1}});
-    if (!change || !elsewhere) continue;
-    Line line;
-    line.say("At L = ").longest(results).say(", under ").say(results.require_coord(dim).label(k));
-    line.say(", the loss of tokens that repeat a bigram from ").whole(*reach).say(" to ");
-    line.derived(2 * reach->value - 1).say(" tokens back rises by ").nats(*change);
-    line.say(" nats, that of tokens that repeat nothing by ").nats(*elsewhere).say(".");
-    lines.push_back(line.done());
+    Scope scope({{dim, k}});
+    scope.give("change", reaches->dims()[0].label(k))
+        .count("reach_end", 2 * reach->value - 1)
+        .give("octave", Spot{{{"gap", *octave}}});
+    add_sentences("octave", results, scope, lines);
   }
   return lines;
 }

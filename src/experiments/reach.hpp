@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "results/summary_line.hpp"
+#include "headgauge/results.hpp"
 
 namespace headgauge {
 

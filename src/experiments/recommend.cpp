@@ -16,8 +16,7 @@
 #include "headgauge/metric_names.hpp"
 #include "results/change_sentences.hpp"
 #include "results/mean_of.hpp"
-#include "results/next_commands.hpp"
-#include "results/summary_line.hpp"
+#include "results/sentences.hpp"
 #include "results/value_or.hpp"
 #include "statistics/student.hpp"
 
@@ -26,30 +25,23 @@ namespace {
 
 constexpr const char* kConfirmed = metric::loss_change_confirmed;
 constexpr std::size_t kMostLines = 8;  // maximum number of recommendation lines; the flags hold all
-constexpr const char* kLongerText =
-    "The standard error comes from the blocks of a text: a longer text has more.";
 
-std::string label(const Results& results, const Candidate& candidate) {
-  return results.require_coord(intervention_dimension(results)).label(candidate.intervention);
-}
-
-// Returns the selection of an option, such as "head 1.4" or "heads 1.4,2.*"; empty if it selected
+// Returns the selection of an option, such as "head 1.4" or "heads 1.4,2.*"; nothing if it selected
 // all.
-std::string chosen(const Results& results, const std::string& option) {
-  const std::string value = value_or<std::string>(results.settings, option, "all");
-  if (value == "all") return {};
+std::optional<std::string> chosen(const Results& results, const std::string& option) {
+  const auto value = value_or<std::string>(results.settings, option, "all");
+  if (value == "all") return std::nullopt;
   const bool one = value.find_first_of(",-*") == std::string::npos;
   return fmt::format("{} {}", one ? option.substr(0, option.size() - 1) : option, value);
 }
 
-std::string who(const Results& results, const Candidate& candidate) {
-  if (candidate.head && candidate.head->head >= 0) {
-    return fmt::format("head {}", candidate.head->text());
-  }
-  if (candidate.head) return fmt::format("layer {}", candidate.head->layer);
-  const std::string layers = chosen(results, "layers"), heads = chosen(results, "heads");
-  if (layers.empty() && heads.empty()) return "all heads";
-  return layers.empty() || heads.empty() ? layers + heads : fmt::format("{}, {}", layers, heads);
+std::optional<std::string> selection(const Results& results) {
+  const auto layers = chosen(results, "layers"), heads = chosen(results, "heads");
+  return layers && heads ? fmt::format("{}, {}", *layers, *heads) : layers ? layers : heads;
+}
+
+bool is_of_head(const Candidate& candidate) {
+  return candidate.head && candidate.head->head >= 0;
 }
 
 // Returns the first task whose answers the candidate is shown to lose.
@@ -59,29 +51,20 @@ std::optional<std::string> lost_by(const Results& results, const Candidate& cand
   });
 }
 
-// Describes the change and its outcome.
-std::string outcome(const Results& results, const Candidate& candidate) {
-  std::string text = fmt::format("{}: {}, loss {} nats at L = {}", who(results, candidate),
-                                 label(results, candidate), with_error(candidate.change),
-                                 longest_length(results).value_or(0));
-  if (const auto there = cell_of(results, kConfirmed, candidate))
-    text += fmt::format(" (on the other text {})", with_error(*there));
-  if (const auto kl = cell_of(results, metric::kl, candidate))
-    text += fmt::format(", KL {:.2g}", kl->value);
-  if (candidate.head && candidate.head->head >= 0) {
-    if (const auto change = cell_of(results, metric::output_change, candidate)) {
-      text += fmt::format(", output changed by {} %", rounded(100 * change->value));
-    }
-    Candidate original = candidate;
-    original.intervention = 0;
-    const auto before = cell_of(results, metric::effective_tokens, original);
-    const auto after = cell_of(results, metric::effective_tokens, candidate);
-    if (before && after) {
-      text +=
-          fmt::format(", effective tokens {} -> {}", rounded(before->value), rounded(after->value));
-    }
+// Gives a change, where it was made, and the place of its cells.
+Scope scope_of(const Results& results, const Candidate& candidate) {
+  const std::string dim = intervention_dimension(results);
+  Scope scope({{dim, candidate.intervention}});
+  scope.give("change", results.require_coord(dim).label(candidate.intervention))
+      .give("unchanged", Spot{{{dim, 0}}})
+      .give("selected", selection(results));
+  if (!candidate.head) return scope;
+  scope.picks.emplace_back("layer", candidate.head->layer_index);
+  if (!is_of_head(candidate)) {
+    return scope.give("its_layer", fmt::format("{}", candidate.head->layer));
   }
-  return text;
+  scope.picks.emplace_back("head", candidate.head->head_index);
+  return scope.give("its_head", candidate.head->text());
 }
 
 // Describes the gains on the measured text, and which of them another text confirms.
@@ -92,133 +75,100 @@ class Recommendations {
         all_(candidates(results)),
         gains_(results),
         best_(choices(all_, gains_)),
-        tried_elsewhere_(results.metric(kConfirmed) != nullptr),
-        confirmed_(results, kConfirmed),
-        length_(longest_length(results).value_or(0)) {}
+        confirmed_(results, kConfirmed) {}
 
   std::vector<SummaryLine> lines() {
     if (all_.empty()) return {};
+    scope_.count("tries", gains_.tried())
+        .count("gains", best_.size())
+        .give_if("of_heads", all_.front().head.has_value())
+        .give_if("of_normalizers", intervention_dimension(results_) == "normalizer")
+        .give_if("has_done_task", has_task_that_is_done(results_))
+        .give("case_lengths", case_lengths(results_));
     if (std::ranges::all_of(
             all_, [](const Candidate& c) { return std::isnan(c.change.standard_error); })) {
-      say(fmt::format(
-              "No recommendation: a text of {} tokens has too few blocks for a standard error.",
-              length_),
-          kLongerText, next::kCompare);
+      say("too_few_blocks");
     } else if (best_.empty()) {
       say_nothing_gains();
     } else {
       if (all_.front().head) say_how_many();
-      tried_elsewhere_ ? say_confirmed() : say_candidates();
+      results_.metric(kConfirmed) != nullptr ? say_confirmed() : say_candidates();
     }
     return std::move(lines_);
   }
 
  private:
-  void say(std::string text, std::string means, const char* next,
-           std::vector<std::string> heads = {}) {
-    SummaryLine& line = lines_.emplace_back();
-    line.text = std::move(text);
-    line.heads = std::move(heads);
-    line.means = std::move(means);
-    line.next = next;
+  void say(const char* sentence) {
+    if (auto line = make_sentence(sentence, results_, scope_)) lines_.push_back(*std::move(line));
+  }
+  // Says it of one change.
+  void say(const char* sentence, const Candidate& candidate) {
+    Scope scope = scope_of(results_, candidate);
+    scope.names.insert(scope_.names.begin(), scope_.names.end());
+    lines_.push_back(*make_sentence(sentence, results_, scope));
   }
 
   void say_nothing_gains() {
-    const auto least = std::ranges::min_element(all_, {}, [](const Candidate& c) {
-      return std::isnan(c.change.value) ? HUGE_VAL : c.change.value;
-    });
-    say(fmt::format("No recommendation: nothing lowers the loss at L = {} beyond what chance does "
-                    "in {} {}; nearest: {} in {}, loss {} nats.",
-                    length_, gains_.tried(), gains_.tried() == 1 ? "try" : "tries",
-                    label(results_, *least), who(results_, *least), with_error(least->change)),
-        intervention_dimension(results_) == "normalizer"
-            ? "None of these changes is shown to help on this text. Whether a large model that "
-              "learns under one of them gains is not known; docs/training.md has small ones."
-            : "None of these changes is shown to help on this text.",
-        all_.front().head ? next::kPlan : next::kEachLayer);
+    say("no_gain", *std::ranges::min_element(all_, {}, [](const Candidate& c) {
+          return std::isnan(c.change.value) ? HUGE_VAL : c.change.value;
+        }));
   }
 
   void say_how_many() {
-    const auto lower = std::ranges::count_if(
-        all_, [&](const Candidate& candidate) { return gains_.is_gain(candidate.change); });
-    say(fmt::format("{} of {} interventions {} the loss at L = {} beyond chance; on average chance "
-                    "explains at most {:g} % of such a list.",
-                    lower, all_.size(), lower == 1 ? "lowers" : "lower", length_,
-                    100 * kFalseDiscoveries),
-        "Each was tried by itself: together they may act differently.", next::kConfirm);
+    scope_.count("lower", std::ranges::count_if(
+                              all_, [&](const Candidate& c) { return gains_.is_gain(c.change); }));
+    scope_.count("tried", all_.size());
+    scope_.give("false_discoveries", fmt::format("{:g}", 100 * kFalseDiscoveries));
+    say("number_of_gains");
   }
 
-  void say_each(const char* how, const std::vector<Candidate>& some, const std::string& means,
-                const char* next) {
+  void say_each(const std::vector<Candidate>& some) {
     for (std::size_t i = 0; i < std::min(some.size(), kMostLines); ++i) {
-      const auto& head = some[i].head;
-      say(fmt::format("{} {}.", how, outcome(results_, some[i])), means, next,
-          head && head->head >= 0 ? std::vector{head->text()} : std::vector<std::string>{});
+      say("gain", some[i]);
+      if (is_of_head(some[i])) lines_.back().heads = {some[i].head->text()};
     }
-    if (some.size() > kMostLines) {
-      say(fmt::format("{} more gain less.", some.size() - kMostLines), means, next);
+    if (some.size() <= kMostLines) return;
+    scope_.count("left_out", some.size() - kMostLines);
+    say("gains_left_out");
+  }
+
+  // Says something about a list of changes, unless it is empty.
+  void say_list(const char* sentence, const char* name, const std::vector<Candidate>& some) {
+    std::vector<Scope> list;
+    for (const Candidate& candidate : some) {
+      list.push_back(scope_of(results_, candidate));
+      list.back().give("task", lost_by(results_, candidate));
     }
+    scope_.give(name, std::move(list));
+    say(sentence);
   }
 
   // Names the changes that lower the loss here and are shown to lose answers.
-  void say_losing() {
-    std::string losing;
-    for (const Candidate& candidate : best_) {
-      const auto task = lost_by(results_, candidate);
-      if (!task) continue;
-      losing += fmt::format("{}{}, {} ({})", losing.empty() ? "" : "; ", who(results_, candidate),
-                            label(results_, candidate), *task);
-    }
-    if (losing.empty()) return;
-    say(fmt::format("{}answers are shown to be lost, so it is not recommended: {}.",
-                    summary::at_case_lengths(results_), losing),
-        "A lower loss of text does not make up for answers that are no longer found.",
-        next::kTasksEachLayer);
-  }
+  void say_losing() { say_list("lost_answers", "losing_answers", best_); }
 
   void say_candidates() {
-    const bool chosen = gains_.tried() > 1;
-    say_each("Lower loss in", best_,
-             chosen
-                 ? "It was chosen among several on this text, so it looks better here than it is."
-                 : "It was tried on this text alone.",
-             next::kConfirm);
-    say(fmt::format("No recommendation yet: {} {} on this text{}; confirm_gains() tries {} on "
-                    "another.",
-                    best_.size() == 1 ? "it was" : "they were", chosen ? "chosen" : "tried",
-                    chosen ? "" : " alone", best_.size() == 1 ? "it" : "them"),
-        chosen ? "Only a text that had no part in the choice can confirm a gain."
-               : "Another text may show no gain.",
-        next::kConfirm);
+    say_each(best_);
+    say("gains_to_confirm");
     say_losing();
   }
 
-  // Returns "novel.txt (L = 1024)".
-  std::string other_text() const {
+  // Gives the names of the other text, and its length.
+  void give_other_text() {
     const auto& settings = results_.settings;
     const auto text = settings.find("confirm_text");
-    if (text == settings.end() || !text->contains("names")) return "the other text";
+    if (text == settings.end() || !text->contains("names")) return;
     std::vector<std::string> names;
     for (const auto& name : text->at("names")) {
       if (name.is_string()) {
         names.push_back(std::filesystem::path(name.get<std::string>()).filename());
       }
     }
-    return fmt::format("{} (L = {})", fmt::join(names, ", "),
-                       value_or(settings, "confirm_length", 0));
-  }
-
-  std::string listed(const std::vector<Candidate>& some) const {
-    std::string text;
-    for (const Candidate& candidate : some) {
-      const auto there = cell_of(results_, kConfirmed, candidate);
-      text += fmt::format("{}{}, {} ({})", text.empty() ? "" : "; ", who(results_, candidate),
-                          label(results_, candidate), there ? with_error(*there) : "not measured");
-    }
-    return text;
+    scope_.give("other_names", fmt::format("{}", fmt::join(names, ", ")));
+    scope_.count("other_length", value_or(settings, "confirm_length", 0));
   }
 
   void say_confirmed() {
+    give_other_text();
     std::vector<Candidate> confirmed, higher, open;
     std::size_t gained = 0;
     bool judged = false;
@@ -231,53 +181,23 @@ class Recommendations {
       if (gains && lost_by(results_, candidate)) continue;
       (gains ? confirmed : rises ? higher : open).push_back(candidate);
     }
-    if (!judged) {
-      say(fmt::format("No recommendation: {} has too few blocks for a standard error.",
-                      other_text()),
-          kLongerText, next::kConfirm);
-      return;
-    }
-    const auto together = find_cell(results_, metric::loss_change_together, {});
-    if (best_.size() > 1) {
-      std::string text = fmt::format("{} of these {} {} the loss on {} beyond chance", gained,
-                                     best_.size(), gained == 1 ? "lowers" : "lower", other_text());
-      if (together) {
-        text += fmt::format("; all {} at once change it there by {} nats", best_.size(),
-                            with_error(*together));
-      }
-      text += ".";
-      if (together && confirmed.size() > 1 && confirmed.size() < best_.size()) {
-        text += " The recommended ones alone were not tried at once.";
-      }
-      say(std::move(text), "A gain that fails there was chance, or holds only on the first text.",
-          next::kPlan);
-    }
-    say_each("Recommended for", confirmed,
-             has_task_that_is_done(results_)
-                 ? "The loss fell on a text that had no part in the choice, and this change alone "
-                   "is not shown to lose answers; that does not show that it loses none."
-                 : std::string("The loss fell on a text that had no part in the choice. ") +
-                       summary::kFarBack + " Give --tasks.",
-             next::kPlan);
+    if (!judged) return say("too_few_blocks_there");
+    scope_.count("gained", gained);
+    scope_.give_if("only_some", confirmed.size() > 1 && confirmed.size() < best_.size())
+        .give_if("are_confirmed", true);
+    say("confirmed_gains");
+    say_each(confirmed);
     say_losing();
-    const std::string where = best_.size() > 1 ? "there" : "on " + other_text();
-    if (!open.empty()) {
-      say(fmt::format("No change of the loss is shown {}: {}.", where, listed(open)),
-          "This does not show that there is no change: a longer text may decide.", next::kConfirm);
-    }
-    if (!higher.empty()) {
-      say(fmt::format("The loss is shown to rise {}: {}.", where, listed(higher)),
-          "These changes gain only on the first text.", next::kValidate);
-    }
+    say_list("no_change_there", "unconfirmed", open);
+    say_list("rises_there", "rising", higher);
   }
 
   const Results& results_;
   std::vector<Candidate> all_;
   LossGains gains_;
   std::vector<Candidate> best_;
-  bool tried_elsewhere_;
   LossGains confirmed_;
-  int length_;
+  Scope scope_;
   std::vector<SummaryLine> lines_;
 };
 
@@ -314,7 +234,9 @@ std::vector<Flag> flag_gains(const Results& results) {
     flag.value = candidate.change.value;
     flag.threshold = gains.threshold(candidate.change);
     flag.source = "docs/mathematics.md 7a";
-    if (recommended) flag.advice = outcome(results, candidate);
+    if (recommended) {
+      flag.advice = make_sentence("outcome", results, scope_of(results, candidate))->text;
+    }
     flags.push_back(std::move(flag));
   }
   return flags;
@@ -322,35 +244,18 @@ std::vector<Flag> flag_gains(const Results& results) {
 
 std::vector<SummaryLine> summarize_comparison(const Results& results) {
   std::vector<SummaryLine> lines;
-  const auto add = [&](summary::MaybeLine line, const char* means, const char* next) {
-    if (line) lines.push_back(*summary::explained(std::move(line), means, next));
+  const auto add = [&](std::vector<SummaryLine> more) {
+    std::ranges::move(more, std::back_inserter(lines));
   };
-  if (results.changes) {
-    const bool each_head = value_or<std::string>(results.settings, "each", "none") == "head";
-    for (SummaryLine& line : change_sentences(results, *results.changes)) {
-      add(std::move(line),
-          each_head ? "A metric changes because this head has another normalizer or pattern: the "
-                      "loss says what that is worth."
-                    : "A metric changes because this head, or others before it or beside it, have "
-                      "another normalizer or pattern: the loss says what that is worth.",
-          each_head ? next::kConfirm : next::kOneHead);
-    }
-  }
+  if (results.changes) add(change_sentences(results, *results.changes));
   if (results.metric(metric::loss_change) != nullptr && results.coord("pattern") != nullptr &&
       tasks_of(results).empty()) {
-    add(SummaryLine{summary::kFarBack, {}, {}},
-        "An answer may need a key that a pattern drops: the mean over all tokens hides it.",
-        next::kProbe);
+    add_sentences("comparison", results, {}, lines);
   }
-  for (SummaryLine& line : task_sentences(results)) lines.push_back(std::move(line));
-  for (SummaryLine& line : answer_change_sentences(results)) lines.push_back(std::move(line));
-  for (SummaryLine& line : reach_sentences(results)) {
-    add(std::move(line),
-        "The changed model copies worse over that distance than it predicts what is new. Most "
-        "tokens repeat nothing, so the mean loss hides it.",
-        next::kEachLayer);
-  }
-  for (SummaryLine& line : Recommendations(results).lines()) lines.push_back(std::move(line));
+  add(task_sentences(results));
+  add(answer_change_sentences(results));
+  add(reach_sentences(results));
+  add(Recommendations(results).lines());
   return lines;
 }
 

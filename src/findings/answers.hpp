@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,12 @@
 #include "headgauge/results.hpp"
 
 namespace headgauge {
+
+// Returns the range of these lengths, such as "498 to 512"; nothing if there are none.
+std::optional<std::string> range_of(std::span<const Index> lengths);
+
+// Returns that of the cases of all tasks.
+std::optional<std::string> case_lengths(const Results& results);
 
 // Says how many answers of each task the unchanged model gets right, and which tasks say nothing
 // because it is not shown to do them. None without tasks.

@@ -14,7 +14,6 @@
 #include "results/catalogue_text.hpp"
 #include "results/declaration.hpp"
 #include "results/declared.hpp"
-#include "results/next_commands.hpp"
 
 namespace headgauge {
 namespace {
@@ -22,14 +21,16 @@ namespace {
 using declaration::Keys;
 using declaration::refuse;
 
-std::string command_after(Keys& keys) {
+std::string command_after(Keys& keys, const Catalogue& catalogue) {
   if (!keys.has("next")) {
     return fmt::format(
         "`headgauge compare MODEL TEXT --heads HEAD {}` says what the loss becomes if {}.",
         keys.text("try"), keys.text("if"));
   }
-  return keys.one_of<const char*>("next",
-                                  {{"converge", next::kConverge}, {"validate", next::kValidate}});
+  const std::string name = keys.text("next");
+  const auto found = catalogue.commands.find(name);
+  if (found == catalogue.commands.end()) refuse("next", "there is no command \"" + name + "\"");
+  return found->second;
 }
 
 // Fills a number into a text, for {} or, times 100, for {percent:g}.
@@ -41,7 +42,7 @@ std::string filled_in(const std::string& place, const std::string& text, double 
   }
 }
 
-FlagInfo read_flag(nlohmann::json object, const std::string& metric) {
+FlagInfo read_flag(nlohmann::json object, const std::string& metric, const Catalogue& catalogue) {
   Keys keys(std::move(object), "flags of " + metric);
   using enum FlagInfo::Rule;
   FlagInfo flag;
@@ -60,7 +61,7 @@ FlagInfo read_flag(nlohmann::json object, const std::string& metric) {
   flag.meaning = filled_in(flag.name, keys.text("meaning"), flag.cutoff);
   flag.source = keys.text("source");
   flag.means = keys.text("means");
-  flag.next = command_after(keys);
+  flag.next = command_after(keys, catalogue);
   keys.done();
   return flag;
 }
@@ -103,7 +104,7 @@ MetricInfo read_metric(nlohmann::json object, const MetricGroup& group, std::siz
   info.identifier = keys.find<bool>("identifier").value_or(false);
   for (nlohmann::json& flag : keys.list("flags")) {
     if (!flag.is_string()) {
-      catalogue.flags.push_back(read_flag(std::move(flag), info.name));
+      catalogue.flags.push_back(read_flag(std::move(flag), info.name, catalogue));
       info.flags.push_back(catalogue.flags.back().name);
     } else {
       info.flags.push_back(flag.get<std::string>());
@@ -142,6 +143,11 @@ Experiment read_experiment(nlohmann::json object, const MetricGroup& group) {
   return experiment;
 }
 
+// Takes the texts that a file has under this key.
+void take_words(const nlohmann::json& file, const char* key, Catalogue::Words& words) {
+  if (file.is_object()) words.merge(file.value(key, Catalogue::Words()));
+}
+
 void read_group(nlohmann::json file, std::size_t number, Catalogue& catalogue) {
   Keys keys(std::move(file), fmt::format("group {}", number));
   MetricGroup group;
@@ -156,11 +162,14 @@ void read_group(nlohmann::json file, std::size_t number, Catalogue& catalogue) {
                                                             {"answers", answers}});
   }
   auto metrics = keys.take<nlohmann::json::array_t>("metrics");
-  auto experiments = keys.list("experiments");
-  keys.skip({"figures", "tables"});
+  auto experiments = keys.list("experiments"), sentences = keys.list("sentences");
+  keys.skip({"figures", "tables", "commands", "given", "phrases"});
   keys.done();
   for (nlohmann::json& experiment : experiments) {
     catalogue.experiments.push_back(read_experiment(std::move(experiment), group));
+  }
+  for (nlohmann::json& sentence : sentences) {
+    catalogue.sentences.push_back(read_sentence(std::move(sentence), group.name));
   }
   std::size_t number_of_metric = 0;
   for (nlohmann::json& metric : metrics) {
@@ -197,12 +206,12 @@ void require_names(const Catalogue& catalogue) {
   }
 }
 
+}  // namespace
+
 const Catalogue& catalogue() {
   static const Catalogue read = read_catalogue(catalogue_text());
   return read;
 }
-
-}  // namespace
 
 Catalogue read_catalogue(std::string_view text) {
   nlohmann::json files;
@@ -213,12 +222,17 @@ Catalogue read_catalogue(std::string_view text) {
   }
   if (!files.is_array()) refuse("the files", "expected JSON objects");
   Catalogue catalogue;
+  for (const nlohmann::json& file : files) {
+    take_words(file, "commands", catalogue.commands);
+    take_words(file, "phrases", catalogue.phrases);
+  }
   for (nlohmann::json& file : files) {
     read_group(std::move(file), catalogue.groups.size() + 1, catalogue);
   }
   require_names(catalogue);
   std::ranges::stable_sort(catalogue.flags, {}, &FlagInfo::place);
   std::ranges::stable_sort(catalogue.columns, {}, &Column::place);
+  std::ranges::stable_sort(catalogue.sentences, {}, &Sentence::place);
   return catalogue;
 }
 

@@ -7,12 +7,11 @@
 
 #include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
-#include "results/summary_line.hpp"
+#include "results/sentences.hpp"
+#include "results/value_or.hpp"
 
 namespace headgauge {
 namespace {
-
-using summary::Line;
 
 constexpr std::size_t kMostSentences = 3;
 
@@ -25,7 +24,7 @@ bool is_bound(const std::string& name) {
 // The labels of a change: the intervention of a comparison, the head, and the others.
 struct Subject {
   std::string intervention;
-  std::string head;
+  HeadName head;
   std::size_t rest = 0;  // index of the first other label
 };
 
@@ -42,7 +41,8 @@ std::optional<Subject> subject_of(const Results& results, const Change& change) 
       change.labels[k + 1].first != "head") {
     return std::nullopt;
   }
-  subject.head = change.labels[k].second + "." + change.labels[k + 1].second;
+  subject.head.layer = std::stoi(change.labels[k].second);
+  subject.head.head = std::stoi(change.labels[k + 1].second);
   subject.rest = k + 2;
   return subject;
 }
@@ -64,34 +64,35 @@ MetricCell cell_of(const Results& results, const Change& change, const Subject& 
   return cell;
 }
 
-SummaryLine sentence(const Results& results, const Change& change, const Subject& subject,
-                     const MetricCell& before, const MetricCell& after) {
-  Line line;
-  line.say(change.metric).say(" of head ").say(subject.head);
-  if (!subject.intervention.empty()) line.say(" under ").say(subject.intervention);
+Scope scope_of(const Results& results, const Change& change, const Subject& subject,
+               const MetricCell& before, const MetricCell& after) {
+  Scope scope;
+  scope.give("metric", change.metric)
+      .give("subject", spot_of(subject.head))
+      .give("before", before)
+      .give("after", after)
+      .give_if("of_runs", results.coord("run") != nullptr)
+      .give_if("each_head", value_or<std::string>(results.settings, "each", "none") == "head");
+  if (!subject.intervention.empty()) scope.give("change", subject.intervention);
   // The labels of the intervention have no index in the cell.
   const std::size_t first = change.labels.size() - change.cell.size();
-  const char* separator = " at ";
+  std::vector<Scope> labels;
   for (std::size_t k = subject.rest; k < change.labels.size(); ++k) {
     const auto& [dim, label] = change.labels[k];
-    line.say(separator).say(dim).say(" ");
-    const Coordinate& labels = results.require_coord(dim).labels();
-    if (const auto* numbers = std::get_if<std::vector<double>>(&labels)) {
-      const Index place = change.cell[k - first];
-      line.fact({label, {Line::Kind::coordinate, dim, {place}}, (*numbers)[place]});
+    Scope& place = labels.emplace_back().give("dim", dim);
+    const Coordinate& all = results.require_coord(dim).labels();
+    if (const auto* numbers = std::get_if<std::vector<double>>(&all)) {
+      const Index at = change.cell[k - first];
+      place.give("its_label",
+                 Fact{label, {FactSource::Kind::coordinate, dim, {at}}, (*numbers)[at]});
     } else {
-      line.say(label);
+      place.give("its_label", label);
     }
-    separator = ", ";
   }
-  line.say(" went from ").number(before).say(" to ").number(after);
   if (std::isfinite(change.errors)) {
-    line.say(", by ").fact({rounded(change.errors), {Line::Kind::derived}, change.errors});
-    line.say(" standard errors");
+    scope.give("errors", computed(change.errors, rounded(change.errors)));
   }
-  SummaryLine done = line.say(".").done();
-  done.heads.push_back(subject.head);
-  return done;
+  return scope.give("labels", std::move(labels));
 }
 
 }  // namespace
@@ -108,12 +109,12 @@ std::vector<SummaryLine> change_sentences(const Results& results, const ChangeLi
       const MetricCell before = cell_of(results, change, *subject, false);
       const MetricCell after = cell_of(results, change, *subject, true);
       if (rounded(before.value) == rounded(after.value) || metrics.contains(change.metric) ||
-          heads.contains(subject->head)) {
+          heads.contains(subject->head.text())) {
         continue;
       }
       metrics.insert(change.metric);
-      heads.insert(subject->head);
-      lines.push_back(sentence(results, change, *subject, before, after));
+      heads.insert(subject->head.text());
+      add_sentences("change", results, scope_of(results, change, *subject, before, after), lines);
     }
   }
   return lines;

@@ -12,6 +12,7 @@
 #include "headgauge/catalogue.hpp"
 #include "headgauge/results.hpp"
 #include "headgauge/text.hpp"
+#include "results/sentences.hpp"
 
 namespace headgauge {
 namespace {
@@ -199,22 +200,21 @@ class MonitorReader {
   }
 
   void summarize(Results& results) const {
-    const auto first = records_.begin()->first, last = records_.rbegin()->first;
-    results.summary.push_back(
-        {fmt::format("{} records of {} layers of {} heads, from step {} to step {}.",
-                     records_.size(), layers_, heads_, first, last),
-         {},
-         {}});
-    bool warned = false;
+    Scope scope;
+    scope.count("records", records_.size())
+        .count("layer_count", layers_)
+        .count("head_count", heads_)
+        .count("first_step", records_.begin()->first)
+        .count("last_step", records_.rbegin()->first);
+    add_sentences("monitor", results, scope, results.summary);
+    const std::size_t before = results.summary.size();
     for (const auto& [step, record] : records_) {
       for (const std::string& text : record.warnings) {
         results.summary.push_back({text, {}, heads_in(text)});
-        warned = true;
       }
     }
-    if (!warned) {
-      results.summary.push_back({"The monitor gave no warning.", {}, {}});
-    }
+    scope.give_if("is_calm", results.summary.size() == before);
+    add_sentences("monitored", results, scope, results.summary);
   }
 
   const std::string& where_;

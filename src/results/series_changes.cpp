@@ -10,6 +10,7 @@
 #include "results/declared.hpp"
 #include "results/mean_of.hpp"
 #include "results/pairs.hpp"
+#include "results/sentences.hpp"
 #include "results/series_notices.hpp"
 #include "statistics/false_discoveries.hpp"
 #include "statistics/student.hpp"
@@ -83,25 +84,19 @@ void judge_changes(Results& joined, double level) {
     if (!std::isnan(tested[i])) changes.p[i] = tested[i];
   }
 
-  std::string place;
+  Scope scope;
   const auto& settings = joined.settings;
-  if (settings.contains("length")) place += ", at length " + settings["length"].dump();
+  scope.count("results", joined.coord_size("step"))
+      .count("changing", std::ranges::count_if(changes.p, [&](double v) { return v < level; }))
+      .count("tested_values",
+             std::ranges::count_if(changes.p, [](double v) { return !std::isnan(v); }))
+      .give("level", fmt::format("{:g}", 100 * level));
+  if (settings.contains("length")) scope.give("at_length", settings["length"].dump());
   if (settings.contains("judged_n")) {
-    place += fmt::format(" and N = {}", settings["judged_n"].get<double>());
+    scope.give("at_n", fmt::format("{}", settings["judged_n"].get<double>()));
   }
-  if (settings.contains("pairs")) {
-    place += fmt::format(", on {} texts, each by itself", settings["pairs"].dump());
-  }
-  const auto steps = joined.coord_numbers("step");
-  joined.summary.push_back(
-      {fmt::format("{} results from step {} to step {}{}: {} of {} values (a metric of a head) are "
-                   "shown to change from the first to the last (false discovery rate {:g} %).",
-                   steps.size(), steps.front(), steps.back(), place,
-                   std::ranges::count_if(changes.p, [&](double v) { return v < level; }),
-                   std::ranges::count_if(changes.p, [](double v) { return !std::isnan(v); }),
-                   100 * level),
-       {},
-       {}});
+  if (settings.contains("pairs")) scope.give("pairs", settings["pairs"].dump());
+  add_sentences("series", joined, scope, joined.summary);
   const std::string untested = untested_notice(joined);
   if (!untested.empty()) joined.notices.push_back(untested);
 }

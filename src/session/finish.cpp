@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/file.hpp"
-#include "results/next_commands.hpp"
+#include "results/sentences.hpp"
 #include "scan/resolved_scan.hpp"
 
 namespace headgauge {
@@ -78,7 +78,9 @@ void complete(Results& results, const Ending& ending) {
   for (SummaryLine& line : results.summary) {
     if (!input.model.has_name()) line.next.clear();  // commands open a model by its name
     // A probe is generated in the tokens of a tokenizer.
-    if (line.next == next::kProbe && !input.model.has_tokenizer()) line.next = next::kCompareTasks;
+    if (line.next == next_command("probe") && !input.model.has_tokenizer()) {
+      line.next = next_command("compare_tasks");
+    }
   }
   if (input.model.has_own_queries() && !input.texts.empty()) {
     results.notices.push_back("the texts were not read, because a dump has its own queries");

@@ -1,5 +1,6 @@
 """What is said after a table: what a finding means and which command goes further. Every such command runs."""
 
+import json
 import re
 import shlex
 
@@ -22,12 +23,13 @@ FEWEST = 14
 
 
 def commands() -> list[str]:
-    """Of all findings and flags, as they stand in the sources."""
-    source = (ROOT / "src/results/next_commands.hpp").read_text("utf-8")
-    source = re.sub(r'"\s*\n\s*"', "", source)  # literals in one piece
-    found = set(re.findall(r"`(headgauge [^`\"]+)`", source))
+    """Of all findings and flags, as they stand in the catalogue."""
+    found = set()
     for file in (ROOT / "catalogue").glob("*.json"):
-        for change in re.findall(r'"try": "([^"]+)"', file.read_text("utf-8")):
+        source = file.read_text("utf-8")
+        for words in json.loads(source).get("commands", {}).values():
+            found.update(re.findall(r"`(headgauge [^`]+)`", words))
+        for change in re.findall(r'"try": "([^"]+)"', source):
             found.add(f"headgauge compare MODEL --text FILE --heads HEAD {change}")
     return sorted(found)
 

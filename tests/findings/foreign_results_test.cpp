@@ -74,7 +74,7 @@ TEST(ForeignResults, SinksThatAreNoneCountAsMissing) {
     return other;
   };
   const std::string said = with(Json::array({sink}));
-  expect_part(said, "goes to token 24 in 2 heads of layers 0 to 1");
+  expect_part(said, "goes to token 23 in 2 heads of layers 0 to 1");
   for (const Json& other :
        {Json("0"), Json(0), Json(nullptr), Json::object(), sink, Json{{"a", sink}}}) {
     EXPECT_EQ(with(other), plain) << other;

@@ -173,7 +173,7 @@ TEST(Summary, NamesTheSinksOfTheMostHeadsAndTheDormantOnes) {
       texts(r)[0],
       "At L = 1024, 1 of 6 heads rests on sinks, keys that take weight whatever the query "
       "(more than 0.3 of the weight; most in head 0.1, 0.97): more than 5 % goes to the first "
-      "token in 5 heads, to token 24 in 2 heads of layer 1 and to token 41 in 2 heads of layer "
+      "token in 5 heads, to token 23 in 2 heads of layer 1 and to token 40 in 2 heads of layer "
       "1; 1 is dormant (above 0.95).");
 }
 
@@ -182,10 +182,10 @@ TEST(Summary, NamesNoTokenWhereTheKeysAreOfAnotherText) {
   Results r = scanned_results();
   r.text.sinks = {{0, 5, 0, 1}, {23, 2, 1, 1}};
   r.model.attention = "self";
-  expect_part(texts(r)[0], "to the first token in 5 heads and to token 24 in");
+  expect_part(texts(r)[0], "to the first token in 5 heads and to token 23 in");
   r.model.attention = "cross";
   testing::expect_every_number_is_in_the_results(r);
-  expect_part(texts(r)[0], "to the first key in 5 heads and to key 24 in 2");
+  expect_part(texts(r)[0], "to the first key in 5 heads and to key 23 in 2");
 }
 
 TEST(Summary, CountsRolesAndNamesTheHeadsOfTheRareOnes) {

@@ -17,7 +17,8 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-constexpr const char* kGroup = R"({"group": "g", "command": "scan", "metrics": [)";
+constexpr const char* kGroup =
+    R"({"group": "g", "command": "scan", "commands": {"converge": "c"}, "metrics": [)";
 
 // The declaration of a metric with all that it needs, and `more` keys.
 std::string metric(const std::string& name, const std::string& more = "") {
