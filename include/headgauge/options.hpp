@@ -1,6 +1,5 @@
 // Options, each declared once: the command line, the settings of the results file and the tables of
-// docs/cli.md come from the same declaration. Its words are in options, its member in
-// C++.
+// docs/cli.md come from the same declaration.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +9,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -96,13 +94,10 @@ std::string try_to_set(const Option& option, const nlohmann::ordered_json& value
 // Records all options in `settings`, each under its key.
 void write_settings(const std::vector<Option>& options, nlohmann::ordered_json& settings);
 
-// Makes the options of these members ("ScanOptions::top_n") with the words that options
-// has for them, and for the members of that name of all structs ("Shared"). Throws std::logic_error
-// for a member without words.
-std::vector<Option> declared_options(std::vector<std::pair<std::string, OptionValue>> members);
-
-// Gives options of another struct the words that `owner` has for members of their names.
-std::vector<Option> reworded(const std::string& owner, std::vector<Option> options);
+// Make the options that several structs have; `owner` is the struct's name.
+Option normalizer_option(const std::string& owner, std::string& normalizer);
+Option threads_option(const std::string& owner, int& threads);
+Option seed_option(const std::string& owner, std::uint64_t& seed);
 
 // Returns `count` numbers in geometric progression from first to last inclusive, which is the
 // meaning of FIRST:LAST:COUNT.

@@ -36,9 +36,8 @@ struct Catalogue {
   std::vector<Sentence> sentences;
 };
 
-// Return the embedded files of catalogue/ and options, each as a JSON list.
+// Returns the embedded files as a JSON list.
 std::string_view catalogue_text();
-std::string_view options_text();
 
 // Parses the catalogue. Throws std::logic_error, which names the place, for an unknown or missing
 // key, a wrong type, a duplicate name, or a reference to an unknown name.

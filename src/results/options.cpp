@@ -5,14 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <stdexcept>
 
-#include "base/strict_json.hpp"
 #include "headgauge/diff.hpp"
-#include "headgauge/series.hpp"
-#include "results/catalogue_text.hpp"
-#include "results/declaration.hpp"
 
 namespace headgauge {
 namespace {
@@ -43,53 +38,6 @@ struct ToJson {
 std::string replaced(std::string text, char from, char to) {
   std::ranges::replace(text, from, to);
   return text;
-}
-
-// The words of a member: its heading, and the keys of options.
-struct Words {
-  std::string group;
-  nlohmann::json keys;
-};
-
-const std::map<std::string, Words>& all_words() {
-  static const std::map<std::string, Words> words = [] {
-    std::map<std::string, Words> read;
-    for (const auto& file : parse_json(options_text(), "options")) {
-      for (const auto& [owner, headings] : file.items()) {
-        for (const auto& [heading, options] : headings.items()) {
-          for (const auto& [name, keys] : options.items()) {
-            read[owner + "::" + name] = {heading, keys};
-          }
-        }
-      }
-    }
-    return read;
-  }();
-  return words;
-}
-
-// Gives an option the words of a member, if there are any, in place of its own.
-void give_words(const std::string& member, Option& option) {
-  const auto words = all_words().find(member);
-  if (words == all_words().end()) return;
-  option.group = words->second.group;
-  declaration::Keys keys(words->second.keys, member);
-  const auto read = [&]<class T>(const char* key, T& value) {
-    value = keys.find<T>(key).value_or(value);
-  };
-  read("form", option.form);
-  read("help", option.help);
-  read("details", option.details);
-  read("least", option.least);
-  read("most", option.most);
-  read("below", option.below);
-  read("expects", option.expects);
-  read("none", option.none);
-  read("named", option.named);
-  read("excludes", option.excludes);
-  read("decides", option.decides);
-  read("names_files", option.names_files);
-  keys.done();
 }
 
 }  // namespace
@@ -131,36 +79,52 @@ std::vector<Option> in_group(const char* group, std::vector<Option> options) {
   return options;
 }
 
-std::vector<Option> declared_options(std::vector<std::pair<std::string, OptionValue>> members) {
-  std::vector<Option> options;
-  for (auto& [member, value] : members) {
-    Option& option = options.emplace_back();
-    option.member = member;
-    option.value = std::move(value);
-    const auto own = all_words().find(member);
-    const bool whole = own != all_words().end() && own->second.keys.contains("form");
-    if (!whole) give_words("Shared" + member.substr(member.find("::")), option);
-    give_words(member, option);
-    if (option.help.empty()) declaration::refuse(member, "the option has no words");
-  }
-  return options;
+Option normalizer_option(const std::string& owner, std::string& normalizer) {
+  return {.member = owner + "::normalizer",
+          .value = &normalizer,
+          .form = "NAME[:KEY=VALUE]",
+          .group = option_group::measured,
+          .help =
+              "Normalizer, which turns scores into weights (default {}); headgauge list "
+              "normalizers lists them",
+          .details = "See [normalizers.md](normalizers.md)"};
 }
 
-std::vector<Option> reworded(const std::string& owner, std::vector<Option> options) {
-  for (Option& option : options) {
-    give_words(owner + option.member.substr(option.member.find("::")), option);
-  }
-  return options;
+Option threads_option(const std::string& owner, int& threads) {
+  return {.member = owner + "::threads",
+          .value = &threads,
+          .form = "T",
+          .group = option_group::running,
+          .help = "Number of threads (default: the number of cores)",
+          .details = "The results are the same bits for any number",
+          .least = 1,
+          .most = 1024,  // far more than there is work for
+          .decides = false};
+}
+
+Option seed_option(const std::string& owner, std::uint64_t& seed) {
+  return {.member = owner + "::seed",
+          .value = &seed,
+          .form = "S",
+          .group = option_group::running,
+          .help = "Seed of every random draw (default {})"};
 }
 
 std::vector<Option> options_of(DiffOptions& o) {
-  return declared_options({{"DiffOptions::metrics", &o.metrics}, {"DiffOptions::heads", &o.heads}});
-}
-
-std::vector<Option> options_of(SeriesOptions& o) {
-  return declared_options({{"SeriesOptions::steps", &o.steps},
-                           {"SeriesOptions::metrics", &o.metrics},
-                           {"SeriesOptions::level", &o.level}});
+  return in_group(
+      option_group::compared,
+      {{.member = "DiffOptions::metrics",
+        .value = &o.metrics,
+        .form = "NAME,NAME...",
+        .help = "Compare only these metrics (default: all that both have)",
+        .details = "Those by position, and the changes that `compare` wrote, are listed only if "
+                   "they are named here",
+        .expects = "the name of a metric"},
+       {.member = "DiffOptions::heads",
+        .value = &o.heads,
+        .form = "LIST",
+        .help = "Compare only these heads, as layer.head: 3.5,7.*; and only metrics of heads",
+        .expects = "heads such as 3.5,7.*"}});
 }
 
 std::vector<double> geometric(double first, double last, int count) {
