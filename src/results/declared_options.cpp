@@ -4,6 +4,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "base/strict_json.hpp"
 #include "headgauge/options.hpp"
 #include "results/catalogue_text.hpp"
 
@@ -18,7 +19,7 @@ using Declarations = std::map<std::string, Json, std::less<>>;
 const Declarations& option_declarations() {
   static const Declarations read = [] {
     Declarations all;
-    for (const Json& file : Json::parse(declared_options_text())) {
+    for (const Json& file : parse_json<Json>(declared_options_text(), "options")) {
       for (const auto& [group, members] : file.items()) {
         for (const auto& [member, declared] : members.items()) {
           all[member] = declared;
