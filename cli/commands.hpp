@@ -1,30 +1,26 @@
-// The sub-commands of headgauge, one file each; main.cpp only connects them.
+// The sub-commands of headgauge, one file each.
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <functional>
+#include "cli/command.hpp"
 
 namespace headgauge::cli {
 
-// Runs the chosen sub-command; returns the exit code.
-using Action = std::function<int()>;
-
-// Each function adds its sub-command to `app`; parsing that sub-command sets `action`.
-void add_scan(CLI::App& app, Action& action);
-void add_compare(CLI::App& app, Action& action);
-void add_converge(CLI::App& app, Action& action);
-void add_diff(CLI::App& app, Action& action);
-void add_series(CLI::App& app, Action& action);
-void add_validate(CLI::App& app, Action& action);
-void add_merge(CLI::App& app, Action& action);
-void add_plan(CLI::App& app, Action& action);
-void add_reproduce(CLI::App& app, Action& action);
-void add_task(CLI::App& app, Action& action);
-void add_list(CLI::App& app, Action& action);
-void add_inspect(CLI::App& app, Action& action);
-void add_report(CLI::App& app, Action& action);
-void add_help(CLI::App& app, Action& action);
+// Each function adds its sub-command to `app`.
+void add_scan(CommandNode& app);
+void add_compare(CommandNode& app);
+void add_converge(CommandNode& app);
+void add_diff(CommandNode& app);
+void add_series(CommandNode& app);
+void add_validate(CommandNode& app);
+void add_merge(CommandNode& app);
+void add_plan(CommandNode& app);
+void add_reproduce(CommandNode& app);
+void add_task(CommandNode& app);
+void add_list(CommandNode& app);
+void add_inspect(CommandNode& app);
+void add_report(CommandNode& app);
+void add_help(CommandNode& app);
 // Lists the options of every command as JSON, for tools/docs.py; hidden in the help.
-void add_options_list(CLI::App& app, Action& action);
+void add_options_list(CommandNode& app);
 
 }  // namespace headgauge::cli

@@ -3,152 +3,98 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <set>
 #include <string>
 
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
 #include "cli/run.hpp"
-#include "cli/tables.hpp"
 #include "headgauge/synthetic.hpp"
 
 namespace headgauge::cli {
 namespace {
 
-// converge --synthetic: random tokens instead of a model and a text.
-struct SyntheticCommand {
-  std::string tokens;  // value of --synthetic; empty: a model is measured
-  SyntheticOptions options;
-
-  // Adds the options that only synthetic tokens have, and makes MODEL optional.
-  void add_to(CLI::App& command);
-  bool chosen() const { return !tokens.empty(); }
-  // Throws UsageError for one of these options without --synthetic, or if MODEL is missing.
-  void refuse(const CLI::App& command) const;
-  // Throws UsageError for an option that tokens of this kind do not use.
-  void refuse_idle(const CLI::App& command) const;
-  // `shared`: the options that runs on models have, too.
-  int run(const CLI::App& command, RunOptions& run, const ConvergeOptions& shared);
-};
-
-// Options that runs on models have, too.
-const std::set<std::string> kShared = {"grid", "points",  "replicates", "normalizer",
-                                       "seed", "threads", "out",        "force",
-                                       "json", "quiet",   "help"};
-
-bool given(const CLI::App& command, const std::string& name) {
-  return command.get_option(fmt::format("--{}", name))->count() > 0;
-}
-
-// Returns the options that only synthetic tokens have.
-std::vector<Option> own_options(SyntheticOptions& options) {
-  std::vector<Option> all = options_of(options);
-  std::erase_if(all, [](const Option& option) { return kShared.contains(option.name()); });
-  return all;
-}
-
-bool is_own(const std::string& name) {
-  SyntheticOptions options;
-  const std::vector<Option> own = own_options(options);
-  return std::ranges::find(own, name, &Option::name) != own.end();
-}
-
-void SyntheticCommand::add_to(CLI::App& command) {
-  command.get_option("MODEL")->required(false);
-  std::vector<Option> own = own_options(options);
-  find_option(own, "synthetic").value = &tokens;
-  add_options(command, own);
-}
-
-void SyntheticCommand::refuse(const CLI::App& command) const {
-  SyntheticOptions none;
-  for (const Option& option : own_options(none)) {
-    if (!given(command, option.name())) continue;
-    throw UsageError(
-        fault("--" + option.name(), "--synthetic", "a model", "leave one of the two out"));
-  }
-  if (command.get_option("MODEL")->count() == 0) {
-    throw UsageError(fault("converge", "MODEL", "none", "see headgauge converge --help"));
-  }
-}
-
-void SyntheticCommand::refuse_idle(const CLI::App& command) const {
-  const auto only = [&](const char* name, bool used, const char* expected,
-                        const std::string& found) {
-    if (used || !given(command, name)) return;
-    throw UsageError(fault(fmt::format("--{}", name), expected, found, "leave one of the two out"));
-  };
-  only("variance", tokens != "sphere", "gaussian tokens or atoms", tokens);
-  only("radius", tokens != "gaussian", "sphere tokens or atoms", tokens);
-}
-
-int SyntheticCommand::run(const CLI::App& command, RunOptions& run, const ConvergeOptions& shared) {
-  if (command.get_option("MODEL")->count() > 0) {
-    throw UsageError(fault("converge", "a model or --synthetic", "both", "leave one out"));
-  }
-  for (const CLI::Option* option : command.get_options()) {
-    if (option->count() == 0 || option->get_lnames().empty()) continue;
-    const std::string& name = option->get_lnames().front();
-    if (is_own(name) || kShared.contains(name)) continue;
-    throw UsageError(
-        fault(fmt::format("--{}", name), "a model", "--synthetic", "leave one of the two out"));
-  }
-  refuse_idle(command);
-  options.tokens = tokens;
-  options.grid = shared.grid;
-  if (given(command, "points")) options.points = shared.points;
-  if (given(command, "replicates")) options.replicates = shared.replicates;
-  options.normalizer = shared.scan.normalizer;
-  options.seed = shared.scan.seed;
-  options.threads = shared.scan.threads;
-
-  RunSteps steps;
-  steps.measure = [&](Session& session) { return session.simulate(options); };
-  steps.table = render_tables;
-  return run_measurement(run, steps);
-}
+// Options that runs on models and on synthetic tokens have.
+const std::set<std::string> kShared = {"grid",    "points", "replicates", "normalizer", "seed",
+                                       "threads", "out",    "force",      "json",       "quiet"};
 
 struct ConvergeCommand {
   RunOptions run;
   ConvergeRequest request;
-  SyntheticCommand synthetic;
-  int top = 0;
+  std::string tokens;          // value of --synthetic; empty: a model is measured
+  SyntheticOptions synthetic;  // random tokens instead of a model and a text
 };
 
-int run(const CLI::App& command, ConvergeCommand& options) {
-  if (options.synthetic.chosen()) {
-    return options.synthetic.run(command, options.run, options.request.options);
+// Returns the options that only synthetic tokens have.
+std::vector<Option> synthetic_options(ConvergeCommand& o) {
+  std::vector<Option> own = without(options_of(o.synthetic), kShared);
+  find_option(own, "synthetic").value = &o.tokens;
+  return own;
+}
+
+// Throws UsageError for an option of the other kind of run, and for a model beside synthetic
+// tokens. `own`: the options of synthetic tokens.
+void require_one_kind(const CommandNode& command, const std::vector<Option>& own,
+                      const std::string& tokens) {
+  const bool synthetic = !tokens.empty();
+  if (synthetic && command.has("MODEL")) {
+    throw UsageError(fault("converge", "a model or --synthetic", "both", "leave one out"));
   }
-  options.synthetic.refuse(command);
-  RunSteps steps;
-  steps.measure = [&](Session& session) { return session.converge(options.request); };
-  steps.table = [&](const Results& results, const TableOptions& terminal) {
-    TableOptions table = terminal;
-    table.top = options.top;
-    return render_tables(results, table);
+  const auto refuse = [](const std::string& name, std::string_view expected,
+                         std::string_view found) {
+    throw UsageError(fault(name, expected, found, "leave one of the two out"));
   };
-  return run_measurement(options.run, steps);
+  for (const Option& option : command.options) {
+    const std::string name = "--" + option.name();
+    if (!command.has(name) || kShared.contains(option.name())) continue;
+    const bool is_own = std::ranges::count(own, option.name(), &Option::name) > 0;
+    if (is_own && !synthetic) refuse(name, "--synthetic", "a model");
+    if (!is_own && synthetic) refuse(name, "a model", "--synthetic");
+  }
+  if (tokens == "sphere" && command.has("--variance")) {
+    refuse("--variance", "gaussian tokens or atoms", tokens);
+  }
+  if (tokens == "gaussian" && command.has("--radius")) {
+    refuse("--radius", "sphere tokens or atoms", tokens);
+  }
+}
+
+int run(const CommandNode& command, ConvergeCommand& o) {
+  require_one_kind(command, synthetic_options(o), o.tokens);
+  if (o.tokens.empty()) {
+    return run_measurement(
+        o.run, {.measure = [&](Session& session) { return session.converge(o.request); }});
+  }
+  const ConvergeOptions& shared = o.request.options;
+  o.synthetic.tokens = o.tokens;
+  o.synthetic.grid = shared.grid;
+  if (command.has("--points")) o.synthetic.points = shared.points;
+  if (command.has("--replicates")) o.synthetic.replicates = shared.replicates;
+  o.synthetic.normalizer = shared.scan.normalizer;
+  o.synthetic.seed = shared.scan.seed;
+  o.synthetic.threads = shared.scan.threads;
+  return run_measurement(
+      o.run, {.measure = [&](Session& session) { return session.simulate(o.synthetic); }});
 }
 
 }  // namespace
 
-void add_converge(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("converge", "Measure how much context every head needs");
-  auto options = std::make_shared<ConvergeCommand>();
-  options->run.input.add_to(*command);
-  add_options(*command, options_of(options->request));
-  add_options(*command, options_of(options->run.output));
-  add_options(*command, {shard_option(options->run.shard)});
-  add_options(*command, {top_option(options->top)});
-  command->footer(
-      "Example: headgauge converge demo/model --text demo/text.txt --out demo/converge\n"
-      "         headgauge converge gpt2 --text book.txt --lengths 1024 --replicates 200\n"
-      "         headgauge converge --synthetic gaussian --out gaussian");
-  options->synthetic.add_to(*command);
-  command->callback([=, &action] { action = [=] { return run(*command, *options); }; });
+void add_converge(CommandNode& app) {
+  const auto o = std::make_shared<ConvergeCommand>();
+  app.add({.name = "converge",
+           .about = "Measure how much context every head needs",
+           .example =
+               "Example: headgauge converge demo/model --text demo/text.txt --out "
+               "demo/converge\n"
+               "         headgauge converge gpt2 --text book.txt --lengths 1024 --replicates "
+               "200\n"
+               "         headgauge converge --synthetic gaussian --out gaussian",
+           .operands = {model_operand(o->run.input, "--synthetic")},
+           .options = join_options({options_of(o->run.input), options_of(o->request),
+                                    options_of(o->run.output), run_options(o->run, true),
+                                    synthetic_options(*o)}),
+           .run = [=](const CommandNode& command) { return run(command, *o); }});
 }
 
 }  // namespace headgauge::cli

@@ -8,13 +8,11 @@
 #include <vector>
 
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
 #include "cli/run.hpp"
 #include "cli/run_lines.hpp"
 #include "cli/stop.hpp"
 #include "cli/tables.hpp"
 #include "cli/terminal.hpp"
-#include "cli/usage.hpp"
 #include "headgauge/session.hpp"
 
 namespace headgauge::cli {
@@ -48,34 +46,25 @@ int run(DiffCommand& command) {
   return !found.exceeded.empty() ? kLimitExceeded : 0;
 }
 
-void add_files(CLI::App& command, DiffCommand& options) {
-  command
-      .add_option("OLD", options.before,
-                  "A results.json, its folder, or a folder of such folders, one a text")
-      ->option_text(" ")
-      ->check(some_text("a file or folder"))
-      ->required();
-  command.add_option("NEW", options.after, "The results to compare with OLD")
-      ->option_text(" ")
-      ->check(some_text("a file or folder"))
-      ->required();
-}
-
 }  // namespace
 
-void add_diff(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("diff", "Show what changed between two files of results");
-  auto options = std::make_shared<DiffCommand>();
-  add_files(*command, *options);
-  add_options(*command, options_of(options->request));
-  add_options(*command, options_of(options->output,
-                                   "Folder for results.json and heads.csv; created if missing",
-                                   "Print no notices"));
-  add_options(*command, {lines_option(options->top, "DiffCommand")});
-  command->footer(
-      "Example: headgauge diff before/results.json after/results.json\n"
-      "         headgauge diff before after --limits limits.json --quiet");
-  command->callback([=, &action] { action = [=] { return run(*options); }; });
+void add_diff(CommandNode& app) {
+  const auto o = std::make_shared<DiffCommand>();
+  app.add(
+      {.name = "diff",
+       .about = "Show what changed between two files of results",
+       .example = "Example: headgauge diff before/results.json after/results.json\n"
+                  "         headgauge diff before after --limits limits.json --quiet",
+       .operands = {{.name = "OLD",
+                     .help = "A results.json, its folder, or a folder of such folders, one a text",
+                     .value = &o->before,
+                     .expects = "a file or folder"},
+                    {.name = "NEW",
+                     .help = "The results to compare with OLD",
+                     .value = &o->after,
+                     .expects = "a file or folder"}},
+       .options = join_options({options_of(o->request), reading_options(o->output, o->top)}),
+       .run = [=](const CommandNode&) { return run(*o); }});
 }
 
 }  // namespace headgauge::cli

@@ -1,43 +1,43 @@
 // headgauge help: prints the --help of a command.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "cli/command_line.hpp"
 #include "cli/commands.hpp"
-#include "cli/usage.hpp"
+#include "cli/print.hpp"
+#include "headgauge/base.hpp"
 #include "headgauge/text.hpp"
 
 namespace headgauge::cli {
 namespace {
 
-int help(const CLI::App& app, std::vector<std::string> words) {
-  const CLI::App* command = &app;
+int help(CommandNode& app, const std::vector<std::string>& words) {
+  CommandNode* command = &app;
   for (const std::string& word : words) {
-    if (command->get_subcommands({}).empty()) {
+    if (command->commands.empty()) {
       throw UsageError(
-          fault("help", "no word behind " + command->get_name(), in_quotes(word), "leave it out"));
+          fault("help", "no word behind " + command->name, in_quotes(word), "leave it out"));
     }
-    const CLI::App* const named = find_command(*command, word);
-    if (named == nullptr) throw UsageError(unknown_command("help", *command, word));
+    CommandNode* const named = command->find_command(word);
+    if (named == nullptr) refuse_word("help", *command, &word, see_help(app));
     command = named;
   }
-  words.emplace_back("--help");
-  return run_command(words);
+  print_text(help_of(*command));
+  return 0;
 }
 
 }  // namespace
 
-void add_help(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("help", "Print the help of a command");
-  auto words = std::make_shared<std::vector<std::string>>();
-  command->add_option("COMMAND", *words, "The command; without one, the help of headgauge")
-      ->option_text("...");
-  command->footer("Example: headgauge help scan");
-  command->callback([=, &app, &action] { action = [=, &app] { return help(app, *words); }; });
+void add_help(CommandNode& app) {
+  const auto words = std::make_shared<std::vector<std::string>>();
+  app.add({.name = "help",
+           .about = "Print the help of a command",
+           .example = "Example: headgauge help scan",
+           .operands = {{.name = "COMMAND",
+                         .help = "The command; without one, the help of headgauge",
+                         .value = words.get(),
+                         .required = false}},
+           .run = [=, &app](const CommandNode&) { return help(app, *words); }});
 }
 
 }  // namespace headgauge::cli

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
 #include "cli/print.hpp"
 #include "cli/table_header.hpp"
 #include "headgauge/checkpoint.hpp"
@@ -112,16 +111,17 @@ int inspect(const std::string& name, bool json) {
 
 }  // namespace
 
-void add_inspect(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("inspect", "Show what a checkpoint or dump file holds");
-  auto model = std::make_shared<std::string>();
-  auto json = std::make_shared<bool>(false);
-  command->add_option("MODEL", *model, "A model as for headgauge scan")
-      ->option_text(" ")
-      ->required();
-  add_options(*command, {json_option(*json)});
-  command->footer("Example: headgauge inspect demo/model");
-  command->callback([=, &action] { action = [=] { return inspect(*model, *json); }; });
+void add_inspect(CommandNode& app) {
+  const auto model = std::make_shared<std::string>();
+  const auto json = std::make_shared<bool>(false);
+  app.add({.name = "inspect",
+           .about = "Show what a checkpoint or dump file holds",
+           .example = "Example: headgauge inspect demo/model",
+           .operands = {{.name = "MODEL",
+                         .help = "A model as for headgauge scan",
+                         .value = model.get()}},
+           .options = declared_options("InspectCommand", {{"json", json.get()}}),
+           .run = [=](const CommandNode&) { return inspect(*model, *json); }});
 }
 
 }  // namespace headgauge::cli

@@ -10,10 +10,8 @@
 #include <vector>
 
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
 #include "cli/print.hpp"
 #include "cli/table_style.hpp"
-#include "cli/usage.hpp"
 #include "headgauge/catalogue.hpp"
 #include "headgauge/flags.hpp"
 #include "headgauge/normalize.hpp"
@@ -237,65 +235,58 @@ int list_patterns(bool json) {
   return 0;
 }
 
-void add_measures(CLI::App& parent, Action& action) {
-  auto* command = parent.add_subcommand(
-      "measures", "List every metric with unit, formula and source, or show one");
-  auto json = std::make_shared<bool>(false);
-  auto group = std::make_shared<std::string>();
-  auto name = std::make_shared<std::string>();
-  auto* one = command->add_option("NAME", *name, "A metric or a flag to explain in full")
-                  ->option_text(" ")
-                  ->check(some_text("a name"));
-  add_options(*command, {{.member = "MeasuresCommand::group",
-                          .value = group.get(),
-                          .form = "GROUP",
-                          .help = "List only the metrics of this group"},
-                         json_option(*json)});
-  command->get_option("--group")->excludes(one);
-  command->footer(
-      "Example: headgauge list measures --group weights\n"
-      "         headgauge list measures entropy");
-  command->callback([=, &action] {
-    action = [=] {
-      return name->empty() ? list_measures(*json, *group) : show_measure(*json, *name);
-    };
-  });
+void add_measures(CommandNode& parent) {
+  const auto json = std::make_shared<bool>(false);
+  const auto group = std::make_shared<std::string>(), name = std::make_shared<std::string>();
+  parent.add({.name = "measures",
+              .about = "List every metric with unit, formula and source, or show one",
+              .example = "Example: headgauge list measures --group weights\n"
+                         "         headgauge list measures entropy",
+              .operands = {{.name = "NAME",
+                            .help = "A metric or a flag to explain in full",
+                            .value = name.get(),
+                            .required = false,
+                            .expects = "a name"}},
+              .options = declared_options("MeasuresCommand",
+                                          {{"group", group.get()}, {"json", json.get()}}),
+              .run = [=](const CommandNode&) {
+                return name->empty() ? list_measures(*json, *group) : show_measure(*json, *name);
+              }});
 }
 
 // WHAT without options but --json.
-void add_listed(CLI::App& parent, Action& action, const std::string& what, const std::string& help,
+void add_listed(CommandNode& parent, const std::string& what, const std::string& help,
                 int (*list)(bool json)) {
-  auto* command = parent.add_subcommand(what, help);
-  auto json = std::make_shared<bool>(false);
-  add_options(*command, {json_option(*json)});
-  command->footer("Example: headgauge list " + what + " --json");
-  command->callback([=, &action] { action = [=] { return list(*json); }; });
+  const auto json = std::make_shared<bool>(false);
+  parent.add({.name = what,
+              .about = help,
+              .example = "Example: headgauge list " + what + " --json",
+              .options = declared_options("ListCommand", {{"json", json.get()}}),
+              .run = [=](const CommandNode&) { return list(*json); }});
 }
 
 }  // namespace
 
-void add_list(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("list", "List the measures, normalizers or patterns");
-  command->require_subcommand(1);
-  command->footer(
-      "Example: headgauge list measures\n"
-      "Each command has its own --help.");
-  add_measures(*command, action);
-  add_listed(*command, action, "normalizers",
-             "List the normalizers, which turn scores into weights", list_normalizers);
-  add_listed(*command, action, "patterns",
-             "List the patterns, which keep only some keys of a query", list_patterns);
+void add_list(CommandNode& app) {
+  CommandNode& command = app.add({.name = "list",
+                                  .about = "List the measures, normalizers or patterns",
+                                  .example = "Example: headgauge list measures\n"
+                                             "Each command has its own --help."});
+  add_measures(command);
+  add_listed(command, "normalizers", "List the normalizers, which turn scores into weights",
+             list_normalizers);
+  add_listed(command, "patterns", "List the patterns, which keep only some keys of a query",
+             list_patterns);
 }
 
-void add_options_list(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("options", "List the options of every command as JSON");
-  command->group("");
-  command->callback([&action] {
-    action = [] {
-      print("{}\n", declared_options().dump(2));
-      return 0;
-    };
-  });
+void add_options_list(CommandNode& app) {
+  app.add({.name = "options",
+           .about = "List the options of every command as JSON",
+           .hidden = true,
+           .run = [&app](const CommandNode&) {
+             print("{}\n", options_of_all(app).dump(2));
+             return 0;
+           }});
 }
 
 }  // namespace headgauge::cli

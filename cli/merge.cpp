@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
 #include "cli/run.hpp"
 #include "cli/tables.hpp"
 #include "headgauge/session.hpp"
@@ -25,29 +24,27 @@ std::string render(const Results& results, TableOptions table) {
 }
 
 int run(const MergeCommand& options) {
-  RunSteps steps;
-  steps.table = render;
-  steps.measure = [](Session& session) { return session.merged(); };
-  return run_measurement(options.run, steps, [&](Run run) {
-    return Session::of_shards(options.folders, std::move(run));
-  });
+  return run_measurement(
+      options.run,
+      {.measure = [](Session& session) { return session.merged(); },
+       .table = render,
+       .open = [&](Run run) { return Session::of_shards(options.folders, std::move(run)); }});
 }
 
 }  // namespace
 
-void add_merge(CLI::App& app, Action& action) {
-  auto* command =
-      app.add_subcommand("merge", "Join the shards that runs with --shard have computed");
-  auto options = std::make_shared<MergeCommand>();
-  command->add_option("DIR", options->folders, "Folders of the shards (their --out)")
-      ->required()
-      ->option_text("...");
-  add_options(*command, options_of(options->run.output));
-  command->footer(
-      "Example: headgauge scan gpt2 --text *.txt --shard 1/2 --out part1\n"
-      "         headgauge scan gpt2 --text *.txt --shard 2/2 --out part2\n"
-      "         headgauge merge part1 part2 --out results");
-  command->callback([=, &action] { action = [=] { return run(*options); }; });
+void add_merge(CommandNode& app) {
+  const auto o = std::make_shared<MergeCommand>();
+  app.add({.name = "merge",
+           .about = "Join the shards that runs with --shard have computed",
+           .example = "Example: headgauge scan gpt2 --text *.txt --shard 1/2 --out part1\n"
+                      "         headgauge scan gpt2 --text *.txt --shard 2/2 --out part2\n"
+                      "         headgauge merge part1 part2 --out results",
+           .operands = {{.name = "DIR",
+                         .help = "Folders of the shards (their --out)",
+                         .value = &o->folders}},
+           .options = options_of(o->run.output),
+           .run = [=](const CommandNode&) { return run(*o); }});
 }
 
 }  // namespace headgauge::cli

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
 #include "cli/print.hpp"
 #include "cli/run.hpp"
 #include "cli/stop.hpp"
@@ -26,24 +25,6 @@ struct PlanCommand {
   PlanRequest request;
   std::string existing;  // --plan
 };
-
-Option existing_option(PlanCommand& o) {
-  return {.member = "PlanCommand::plan",
-          .value = &o.existing,
-          .form = "FILE",
-          .group = option_group::output,
-          .help = "Export this plan, which headgauge plan wrote, without a search",
-          .expects = "a file",
-          .none = "none"};
-}
-
-std::vector<Option> texts_of(PlanCommand& o) {
-  std::vector<Option> options = options_of(o.run.input);
-  find_option(options, "text").help = "UTF-8 texts on which the plan is searched";
-  find_option(options, "text").details =
-      "Some pieces take no part in the search: they serve to choose among the plans found";
-  return options;
-}
 
 int export_existing(const PlanCommand& command) {
   const OutputOptions& output = command.run.output;
@@ -79,33 +60,32 @@ int run(PlanCommand& command) {
     throw UsageError(fault("plan", "a folder to keep the plan in", "no --out", "add --out DIR"));
   }
   command.run.input.set_kind(command.request.confirm);
-  RunSteps steps;
-  steps.measure = [&](Session& session) { return session.plan(command.request).results; };
-  steps.table = render_tables;
-  return run_measurement(command.run, steps);
+  return run_measurement(command.run, {.measure = [&](Session& session) {
+                           return session.plan(command.request).results;
+                         }});
 }
 
 }  // namespace
 
-void add_plan(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand(
-      "plan", "Find a pattern or normalizer for each head, and confirm it on other text");
-  auto options = std::make_shared<PlanCommand>();
-  options->run.input.add_model(*command);
-  const std::vector<Option> all = options_of(options->request);
-  const std::vector<std::string> texts = {"confirm", "lengths", "pieces"};
-  add_options(*command, texts_of(*options));
-  add_options(*command, only(all, texts));
-  add_options(*command, without(without(all, texts), {"export"}));
-  add_options(*command, options_of(options->run.output));
-  add_options(*command, {existing_option(*options)});
-  add_options(*command, only(all, {"export"}));
-  command->footer(
-      "Example: headgauge plan demo/model --text a.txt b.txt --confirm c.txt d.txt --out plan\n"
-      "         headgauge plan gpt2 --text a.txt --confirm b.txt --allow 0.01 --out plan\n"
-      "         headgauge scan gpt2 --text c.txt --plan plan/plan.json\n"
-      "         headgauge plan llama --plan plan/plan.json --export hf --out plan");
-  command->callback([=, &action] { action = [=] { return run(*options); }; });
+void add_plan(CommandNode& app) {
+  const auto o = std::make_shared<PlanCommand>();
+  const std::vector<Option> all = options_of(o->request);
+  const std::set<std::string> texts = {"confirm", "lengths", "pieces"};
+  app.add({.name = "plan",
+           .about = "Find a pattern or normalizer for each head, and confirm it on other text",
+           .example =
+               "Example: headgauge plan demo/model --text a.txt b.txt --confirm c.txt d.txt "
+               "--out plan\n"
+               "         headgauge plan gpt2 --text a.txt --confirm b.txt --allow 0.01 --out "
+               "plan\n"
+               "         headgauge scan gpt2 --text c.txt --plan plan/plan.json\n"
+               "         headgauge plan llama --plan plan/plan.json --export hf --out plan",
+           .operands = {model_operand(o->run.input)},
+           .options = join_options(
+               {adapted_options("PlanCommand", options_of(o->run.input)), only(all, texts),
+                without(without(all, texts), {"export"}), options_of(o->run.output),
+                declared_options("PlanCommand", {{"plan", &o->existing}}), only(all, {"export"})}),
+           .run = [=](const CommandNode&) { return run(*o); }});
 }
 
 }  // namespace headgauge::cli

@@ -11,11 +11,9 @@
 #include <vector>
 
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
 #include "cli/print.hpp"
 #include "cli/run.hpp"
 #include "cli/stop.hpp"
-#include "cli/usage.hpp"
 #include "headgauge/files.hpp"
 #include "headgauge/text.hpp"
 
@@ -30,26 +28,6 @@ struct ReportCommand {
   std::string out;
   bool quiet = false;
 };
-
-std::vector<Option> own_options(ReportCommand& o) {
-  return {{.member = "ReportCommand::format",
-           .value = &o.format,
-           .form = "html|svg",
-           .help = "html (the default): one page with everything in it, which opens offline; svg: "
-                   "each standard figure as a file",
-           .details = "No browser is needed for `svg`"},
-          {.member = "ReportCommand::out",
-           .value = &o.out,
-           .form = "PATH",
-           .help = "Path to write: a file for html (default report.html next to RESULTS), a folder "
-                   "for svg (default figures next to RESULTS)",
-           .details = "`html` takes a folder too",
-           .expects = "a path"},
-          {.member = "ReportCommand::quiet",
-           .value = &o.quiet,
-           .form = "",
-           .help = "Print only errors"}};
-}
 
 bool is_folder(const fs::path& path) {
   std::error_code ignored;  // opening the file reports the error
@@ -109,20 +87,20 @@ int run(const ReportCommand& options) {
 
 }  // namespace
 
-void add_report(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("report", "Make a web page or figures of results");
-  auto options = std::make_shared<ReportCommand>();
-  command
-      ->add_option("RESULTS", options->results,
-                   "A results.json, its folder, or a monitor's records (.jsonl)")
-      ->required()
-      ->check(some_text("a results file"));
-  add_options(*command, own_options(*options));
-  command->footer(
-      "Example: headgauge report demo/out\n"
-      "         headgauge report demo/out/results.json --format svg --out figures\n"
-      "         headgauge report monitor.jsonl");
-  command->callback([=, &action] { action = [=] { return run(*options); }; });
+void add_report(CommandNode& app) {
+  const auto o = std::make_shared<ReportCommand>();
+  app.add({.name = "report",
+           .about = "Make a web page or figures of results",
+           .example = "Example: headgauge report demo/out\n"
+                      "         headgauge report demo/out/results.json --format svg --out figures\n"
+                      "         headgauge report monitor.jsonl",
+           .operands = {{.name = "RESULTS",
+                         .help = "A results.json, its folder, or a monitor's records (.jsonl)",
+                         .value = &o->results,
+                         .expects = "a results file"}},
+           .options = declared_options(
+               "ReportCommand", {{"format", &o->format}, {"out", &o->out}, {"quiet", &o->quiet}}),
+           .run = [=](const CommandNode&) { return run(*o); }});
 }
 
 }  // namespace headgauge::cli

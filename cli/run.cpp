@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "cli/options.hpp"
 #include "cli/print.hpp"
 #include "cli/progress.hpp"
 #include "cli/stop.hpp"
@@ -75,7 +74,9 @@ class Watch final : public RunObserver {
 
 void print_table(const Results& results, const RunOptions& options, const RunSteps& steps,
                  const std::vector<std::string>& further) {
-  print_text(steps.table(results, table_on_output()));
+  TableOptions table = table_on_output();
+  table.top = options.top;
+  print_text(steps.table(results, table));
   print_findings(results);
   const std::string& out = options.output.out;
   if (!out.empty()) print("\n{}", written_line(results, out, further));
@@ -97,84 +98,33 @@ std::string written_line(const Results& results, const std::string& folder,
 }
 
 std::vector<Option> options_of(InputOptions& o) {
-  return in_group(
-      option_group::input,
-      {{.member = "InputOptions::texts",
-        .value = &o.texts,
-        .form = "FILE...",
-        .help = "UTF-8 texts; each file is a document",
-        .details = "A text goes through the model's own tokenizer, with its special tokens. It "
-                   "is a file or a pipe of at most 1.1 GB. `@LIST` is replaced by the lines of "
-                   "a file, for more names than a command line takes",
-        .expects = "a file",
-        .named = "text"},
-       {.member = "InputOptions::tokens",
-        .value = &o.tokens,
-        .form = "FILE...",
-        .help = "Files of whitespace-separated token ids, instead of text",
-        .details = "Any model takes them; no special tokens are added. Each is a file or a "
-                   "pipe, as for `--text`",
-        .expects = "a file",
-        .excludes = "text"}});
+  return declared_options("InputOptions", {{"texts", &o.texts}, {"tokens", &o.tokens}});
 }
 
-void InputOptions::add_model(CLI::App& command) {
-  command
-      .add_option("MODEL", model,
-                  "A checkpoint folder, a .safetensors file next to its config.json, a\n.gguf "
-                  "file, a name in the Hugging Face cache, or a dump file")
-      ->option_text(" ")
-      ->required();
+Operand model_operand(InputOptions& o, std::string unless) {
+  return {.name = "MODEL",
+          .help =
+              "A checkpoint folder, a .safetensors file next to its config.json, a .gguf file, "
+              "a name in the Hugging Face cache, or a dump file",
+          .value = &o.model,
+          .unless = std::move(unless)};
 }
 
-void InputOptions::add_to(CLI::App& command) {
-  add_model(command);
-  add_options(command, options_of(*this));
+std::vector<Option> options_of(OutputOptions& o) {
+  return declared_options(
+      "OutputOptions",
+      {{"out", &o.out}, {"force", &o.force}, {"json", &o.json}, {"quiet", &o.quiet}});
 }
 
-std::vector<Option> options_of(OutputOptions& o, const std::string& folder,
-                               const std::string& quiet) {
-  return in_group(option_group::output,
-                  {{.member = "OutputOptions::out",
-                    .value = &o.out,
-                    .form = "DIR",
-                    .help = folder,
-                    .details = "See [formats.md](formats.md)",
-                    .expects = "a folder",
-                    .decides = false},
-                   {.member = "OutputOptions::force",
-                    .value = &o.force,
-                    .form = "",
-                    .help = "Replace finished results of another request in the folder",
-                    .decides = false},
-                   {.member = "OutputOptions::json",
-                    .value = &o.json,
-                    .form = "",
-                    .help = "Print results.json instead of the table",
-                    .decides = false},
-                   {.member = "OutputOptions::quiet",
-                    .value = &o.quiet,
-                    .form = "",
-                    .help = quiet,
-                    .decides = false}});
+std::vector<Option> reading_options(OutputOptions& o, int& top) {
+  return join_options({adapted_options("ReadOptions", options_of(o)),
+                       declared_options("ReadOptions", {{"top", &top}})});
 }
 
-Option top_option(int& top) {
-  return {.member = "OutputOptions::top",
-          .value = &top,
-          .form = "K|all",
-          .group = option_group::output,
-          .help = "Show only the first K heads of the table (default {})",
-          .least = 1,
-          .none = "all",
-          .decides = false};
-}
-
-Option lines_option(int& top, const std::string& command) {
-  Option option = top_option(top);
-  option.member = command + "::top";
-  option.help = "Show only the first K lines of a table (default {})";
-  return option;
+std::vector<Option> run_options(RunOptions& o, bool has_top) {
+  std::vector<OptionMember> members = {{"shard", &o.shard}};
+  if (has_top) members.emplace_back("top", &o.top);
+  return declared_options("RunOptions", members);
 }
 
 void show_read(const Results& results, const OutputOptions& output, const std::string& table,
@@ -194,26 +144,7 @@ void show_read(const Results& results, const OutputOptions& output, const std::s
   }
 }
 
-Option shard_option(std::string& shard) {
-  return {.member = "RunOptions::shard",
-          .value = &shard,
-          .form = "I/N",
-          .group = option_group::output,
-          .help = "Compute share I of N of the documents, into --out, for headgauge merge",
-          .details = "See [scale.md](scale.md)",
-          .expects = "I/N",
-          .decides = false};
-}
-
 int run_measurement(const RunOptions& options, const RunSteps& steps) {
-  return run_measurement(options, steps, [&](Run run) {
-    const std::string& model = options.input.model;
-    return Session(model.empty() ? Model() : Model(model), options.input.files(), std::move(run));
-  });
-}
-
-int run_measurement(const RunOptions& options, const RunSteps& steps,
-                    const std::function<Session(Run)>& open) {
   const OutputOptions& output = options.output;
   const auto width = terminal_width(STDERR_FILENO);
   const bool draws = takes_escapes(STDERR_FILENO);
@@ -225,7 +156,10 @@ int run_measurement(const RunOptions& options, const RunSteps& steps,
   Watch watch(steps, *signal, bar, output.quiet);
   Run run{.out = output.out, .force = output.force, .observer = &watch, .stop = signal->token()};
   if (!options.shard.empty()) run.shard = parse_share(options.shard);
-  Session session = open(run);
+  const std::string& model = options.input.model;
+  Session session =
+      steps.open ? steps.open(run)
+                 : Session(model.empty() ? Model() : Model(model), options.input.files(), run);
   const Results results = steps.measure(session);
   bar.clear();
   if (results.partial) throw InterruptedError(interruption(results, run));

@@ -1,11 +1,11 @@
 // Input, output, execution and printing, shared by all commands that measure.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "cli/command.hpp"
 #include "cli/tables.hpp"
 #include "headgauge/options.hpp"
 #include "headgauge/results.hpp"
@@ -25,10 +25,6 @@ struct InputOptions {
   std::vector<std::string> texts;
   std::vector<std::string> tokens;
 
-  // Adds MODEL.
-  void add_model(CLI::App& command);
-  void add_to(CLI::App& command);
-
   bool are_ids() const { return texts.empty() && !tokens.empty(); }
   Texts files() const { return are_ids() ? token_files(tokens) : text_files(texts); }
   // Gives other texts the same kind, text or token ids.
@@ -38,6 +34,7 @@ struct InputOptions {
 };
 
 std::vector<Option> options_of(InputOptions& options);
+Operand model_operand(InputOptions& options, std::string unless = "");
 
 struct OutputOptions {
   std::string out;
@@ -46,16 +43,9 @@ struct OutputOptions {
   bool quiet = false;
 };
 
-// `folder` and `quiet` are the help texts of --out and --quiet.
-std::vector<Option> options_of(
-    OutputOptions& options,
-    const std::string& folder = "Folder for results.json and heads.csv; created if missing",
-    const std::string& quiet = "Print no progress and no notices");
-
-// Makes --top: the number of heads in the table, 0 for all.
-Option top_option(int& top);
-// Makes the --top of `command` for lines instead of heads.
-Option lines_option(int& top, const std::string& command);
+std::vector<Option> options_of(OutputOptions& options);
+// The same for a command that reads results, with the --top of its lines.
+std::vector<Option> reading_options(OutputOptions& options, int& top);
 
 // Writes the results of a command that reads results to --out, and prints them: the table and the
 // sentences of the verdict, or results.json, after which the verdict goes to stderr.
@@ -63,28 +53,27 @@ void show_read(const Results& results, const OutputOptions& output, const std::s
                const std::vector<std::string>& verdict = {});
 
 struct RunOptions {
-  InputOptions input;
-  OutputOptions output;
-  std::string shard;  // --shard, if the command has it
+  InputOptions input = {};
+  OutputOptions output = {};
+  std::string shard = {};  // --shard, if the command has it
+  int top = 0;  // --top, if the command has it: the number of heads in the table, 0 for all
 };
 
-// Makes --shard I/N.
-Option shard_option(std::string& shard);
+// --shard, and --top if the command has it.
+std::vector<Option> run_options(RunOptions& options, bool has_top);
 
 // The parts of a run that differ between commands.
 struct RunSteps {
   std::function<Results(Session&)> measure;
-  std::function<std::string(const Results&, const TableOptions&)> table;
+  std::function<std::string(const Results&, const TableOptions&)> table = render_tables;
   // Checks the options once the model is open, before the work begins.
   std::function<void(const SourceInfo&)> check = {};
+  // Creates the session; by default one of the model and the texts of the options.
+  std::function<Session(Run)> open = {};
 };
 
 // Measures in a session, shows progress on the terminal, and prints the results. An interrupted run
 // saves what was finished and then throws. Returns the exit code.
 int run_measurement(const RunOptions& options, const RunSteps& steps);
-
-// The same with a session that `open` creates from the Run.
-int run_measurement(const RunOptions& options, const RunSteps& steps,
-                    const std::function<Session(Run)>& open);
 
 }  // namespace headgauge::cli

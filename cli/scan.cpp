@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
 #include "cli/run.hpp"
 #include "cli/table_style.hpp"
 #include "cli/tables.hpp"
@@ -18,27 +17,9 @@ namespace {
 struct ScanCommand {
   RunOptions run;
   ScanRequest request;
-  int top = 0;
   bool all = false;
   std::string sort;
 };
-
-std::vector<Option> table_options(ScanCommand& o) {
-  return in_group(
-      option_group::output,
-      {top_option(o.top),
-       {.member = "ScanCommand::all",
-        .value = &o.all,
-        .form = "",
-        .help = "Show every head in its own row, even if the model has more than 60 heads",
-        .decides = false},
-       {.member = "ScanCommand::sort",
-        .value = &o.sort,
-        .form = "METRIC",
-        .help = "Sort the table by this metric, largest first; headgauge list measures lists them",
-        .expects = "a metric",
-        .decides = false}});
-}
 
 // Throws for an invalid --sort before the work begins.
 void check_sort(const ScanOptions& scan, const SourceInfo& source, const std::string& sort) {
@@ -74,7 +55,6 @@ int run(ScanCommand& options) {
   steps.measure = [&](Session& session) { return session.scan(options.request); };
   steps.table = [&](const Results& results, const TableOptions& terminal) {
     TableOptions table = terminal;
-    table.top = options.top;
     table.all = options.all;
     table.sort = options.sort;
     return render_table(results, table) + render_view(results, table) +
@@ -85,18 +65,20 @@ int run(ScanCommand& options) {
 
 }  // namespace
 
-void add_scan(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("scan", "Measure every head of a model on a text");
-  auto options = std::make_shared<ScanCommand>();
-  options->run.input.add_to(*command);
-  add_options(*command, options_of(options->request));
-  add_options(*command, options_of(options->run.output));
-  add_options(*command, {shard_option(options->run.shard)});
-  add_options(*command, table_options(*options));
-  command->footer(
-      "Example: headgauge scan demo/model --text demo/text.txt --out demo/out\n"
-      "         headgauge scan gpt2 --text book.txt --measures weights --sort entropy --top 20");
-  command->callback([=, &action] { action = [=] { return run(*options); }; });
+void add_scan(CommandNode& app) {
+  const auto o = std::make_shared<ScanCommand>();
+  app.add(
+      {.name = "scan",
+       .about = "Measure every head of a model on a text",
+       .example = "Example: headgauge scan demo/model --text demo/text.txt --out demo/out\n"
+                  "         headgauge scan gpt2 --text book.txt --measures weights --sort entropy "
+                  "--top 20",
+       .operands = {model_operand(o->run.input)},
+       .options =
+           join_options({options_of(o->run.input), options_of(o->request),
+                         options_of(o->run.output), run_options(o->run, true),
+                         declared_options("ScanCommand", {{"all", &o->all}, {"sort", &o->sort}})}),
+       .run = [=](const CommandNode&) { return run(*o); }});
 }
 
 }  // namespace headgauge::cli

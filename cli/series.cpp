@@ -9,14 +9,12 @@
 #include <vector>
 
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
 #include "cli/run.hpp"
 #include "cli/run_lines.hpp"
 #include "cli/stop.hpp"
 #include "cli/table_style.hpp"
 #include "cli/tables.hpp"
 #include "cli/terminal.hpp"
-#include "cli/usage.hpp"
 #include "headgauge/session.hpp"
 
 namespace headgauge::cli {
@@ -58,24 +56,18 @@ int run(SeriesCommand& command) {
 
 }  // namespace
 
-void add_series(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand(
-      "series", "Join the results of several checkpoints, and show which heads changed");
-  auto options = std::make_shared<SeriesCommand>();
-  command
-      ->add_option("RESULTS", options->files,
-                   "results.json files, their folders, or folders of such folders, one a text")
-      ->required()
-      ->option_text("...");
-  add_options(*command, options_of(options->options));
-  add_options(*command, options_of(options->output,
-                                   "Folder for results.json and heads.csv; created if missing",
-                                   "Print no notices"));
-  add_options(*command, {lines_option(options->top, "SeriesCommand")});
-  command->footer(
-      "Example: headgauge series scan-100 scan-1000 scan-10000 --out series\n"
-      "         headgauge report series");
-  command->callback([=, &action] { action = [=] { return run(*options); }; });
+void add_series(CommandNode& app) {
+  const auto o = std::make_shared<SeriesCommand>();
+  app.add({.name = "series",
+           .about = "Join the results of several checkpoints, and show which heads changed",
+           .example = "Example: headgauge series scan-100 scan-1000 scan-10000 --out series\n"
+                      "         headgauge report series",
+           .operands = {{.name = "RESULTS",
+                         .help = "results.json files, their folders, or folders of such folders, "
+                                 "one a text",
+                         .value = &o->files}},
+           .options = join_options({options_of(o->options), reading_options(o->output, o->top)}),
+           .run = [=](const CommandNode&) { return run(*o); }});
 }
 
 }  // namespace headgauge::cli

@@ -7,10 +7,8 @@
 #include <vector>
 
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
 #include "cli/print.hpp"
 #include "cli/stop.hpp"
-#include "cli/usage.hpp"
 #include "headgauge/generators.hpp"
 #include "headgauge/session.hpp"
 #include "headgauge/text.hpp"
@@ -24,27 +22,6 @@ struct TaskCommand {
   bool quiet = false;
   TaskOptions task;
 };
-
-Option model_option(TaskCommand& o) {
-  return {.member = "TaskCommand::model",
-          .value = &o.model,
-          .form = "MODEL",
-          .group = option_group::drawn,
-          .help = "The model in whose tokens the cases are, as for headgauge scan",
-          .expects = "a model"};
-}
-
-std::vector<Option> output_options(TaskCommand& o) {
-  return in_group(option_group::output, {{.member = "TaskCommand::out",
-                                          .value = &o.out,
-                                          .form = "FILE",
-                                          .help = "The task file to write, one case a line",
-                                          .expects = "a file"},
-                                         {.member = "TaskCommand::quiet",
-                                          .value = &o.quiet,
-                                          .form = "",
-                                          .help = "Print only errors"}});
-}
 
 int run(const TaskCommand& command) {
   if (command.model.empty()) {
@@ -70,21 +47,22 @@ std::string names_of_tasks() {
 
 }  // namespace
 
-void add_task(CLI::App& app, Action& action) {
-  auto* command =
-      app.add_subcommand("task", "Write cases of a retrieval task: prompts and their answers");
-  auto options = std::make_shared<TaskCommand>();
-  command->add_option("NAME", options->task.task, names_of_tasks())
-      ->option_text(" ")
-      ->required()
-      ->check(some_text("the name of a task"));
-  add_options(*command, {model_option(*options)});
-  add_options(*command, options_of(options->task));
-  add_options(*command, output_options(*options));
-  command->footer(
-      "Example: headgauge task passkey --model gpt2 --length 512 --cases 100 --out passkey.jsonl\n"
-      "         headgauge task keys --model gpt2 --text book.txt --items 8 --out keys.jsonl");
-  command->callback([=, &action] { action = [=] { return run(*options); }; });
+void add_task(CommandNode& app) {
+  const auto o = std::make_shared<TaskCommand>();
+  app.add({.name = "task",
+           .about = "Write cases of a retrieval task: prompts and their answers",
+           .example = "Example: headgauge task passkey --model gpt2 --length 512 --cases 100 --out "
+                      "passkey.jsonl\n"
+                      "         headgauge task keys --model gpt2 --text book.txt --items 8 --out "
+                      "keys.jsonl",
+           .operands = {{.name = "NAME",
+                         .help = names_of_tasks(),
+                         .value = &o->task.task,
+                         .expects = "the name of a task"}},
+           .options = join_options(
+               {declared_options("TaskCommand", {{"model", &o->model}}), options_of(o->task),
+                declared_options("TaskCommand", {{"out", &o->out}, {"quiet", &o->quiet}})}),
+           .run = [=](const CommandNode&) { return run(*o); }});
 }
 
 }  // namespace headgauge::cli

@@ -2,14 +2,12 @@
 // with their parameters, lists of them, plan files, and whole command lines.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "cli/options.hpp"
-#include "cli/usage.hpp"
+#include "cli/words.hpp"
 #include "fuzz/contract.hpp"
 #include "headgauge/attention_plan.hpp"
 #include "headgauge/compare.hpp"
@@ -113,10 +111,9 @@ inline void use_plan(std::string_view text) {
   write_plan(plan, "/dev/null");
 }
 
-// The options of all commands, as main.cpp has them.
+// The options of all commands, as the command line has them.
 struct CommandLine {
   CommandLine() {
-    app.require_subcommand(1);
     add("scan", options_of(scan));
     add("compare", options_of(compare));
     add("converge", options_of(converge));
@@ -125,11 +122,11 @@ struct CommandLine {
     add("plan", options_of(plan));
   }
   void add(const char* name, std::vector<Option> options) {
-    cli::add_options(*app.add_subcommand(name), options);
+    app.add({.name = name, .options = options});
     declared.push_back(std::move(options));
   }
 
-  CLI::App app;
+  cli::CommandNode app;
   ScanOptions scan;
   CompareOptions compare;
   ConvergeOptions converge;
@@ -150,14 +147,10 @@ inline void use_arguments(std::string_view text) {
       arguments.back() += c;
     }
   }
-  std::ranges::reverse(arguments);
-  try {
-    line.app.parse(std::move(arguments));
-    nlohmann::ordered_json settings;
-    for (const auto& options : line.declared) write_settings(options, settings);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) UsageError(cli::usage_message(line.app, error));
-  }
+  std::string shown;
+  cli::take_words(line.app, arguments, shown);
+  nlohmann::ordered_json settings;
+  for (const auto& options : line.declared) write_settings(options, settings);
 }
 
 // The first line says which language the rest is in.

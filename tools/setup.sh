@@ -7,7 +7,7 @@ set -euo pipefail
 
 packages=(
   g++ make cmake ninja-build pkg-config
-  libhwy-dev libeigen3-dev zlib1g-dev libtbb-dev nlohmann-json3-dev libcli11-dev libfmt-dev
+  libhwy-dev libeigen3-dev zlib1g-dev libtbb-dev nlohmann-json3-dev libfmt-dev
   libgtest-dev libbenchmark-dev
   python3 python3-dev python3-pip ca-certificates
   "$@"

@@ -1,5 +1,5 @@
-// Options, each declared once: the command line, the settings of the results file and the tables of
-// docs/cli.md come from the same declaration.
+// Options, each declared once, in options/*.json: the command line, the settings of the results
+// file and the tables of docs/cli.md come from the same declaration.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,10 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -34,21 +36,14 @@ using OptionValue = std::variant<bool*, int*, double*, std::uint64_t*, std::stri
                                  std::vector<int>*, std::vector<double>*, std::vector<std::string>*,
                                  std::optional<int>*, std::optional<double>*, Texts*, Choice>;
 
-// Headings that group options of the command line; those of the library have theirs in options/.
-namespace option_group {
-inline constexpr const char* input = "Input";
-inline constexpr const char* drawn = "What is drawn";
-inline constexpr const char* output = "Output";
-}  // namespace option_group
-
 struct Option {
   std::string member;  // "MeasureOptions::top_n", as errors name it
   OptionValue value;
   // The form that the user types: "N" or "random|top2"; "N,N..." for a list, or "FILE..." if its
   // values are separate arguments. Empty for a flag that takes no value.
-  std::string form;
-  std::string group = {};    // the heading; empty if none
-  std::string help;          // {} is replaced by the default, {groups} by the groups of metrics
+  std::string form = {};
+  std::string group = {};    // the heading above it: "Output"; empty if none
+  std::string help = {};     // {} is replaced by the default, {groups} by the groups of metrics
   std::string details = {};  // what the documentation adds to the help
   // The accepted values: whole numbers from `least` to `most`; other numbers above 0, or from
   // `least` on if it is set, and below `below`; any text, but not an empty one if `expects` is set,
@@ -72,8 +67,21 @@ struct Option {
   std::string key() const;
 };
 
-// Puts the options that have no group yet into this one.
-std::vector<Option> in_group(const char* group, std::vector<Option> options);
+// A member of a struct and its name: {"lengths", &options.lengths}. The name of a member of another
+// struct is "MeasureOptions::top_n".
+using OptionMember = std::pair<const char*, OptionValue>;
+// Returns the members of the struct `owner` as options/*.json declares them, by member or, if
+// several structs have the option, by name.
+std::vector<Option> declared_options(const std::string& owner,
+                                     const std::vector<OptionMember>& members);
+// Returns the options with what `owner` declares otherwise.
+std::vector<Option> adapted_options(const std::string& owner, std::vector<Option> options);
+
+// Returns all lists as one.
+std::vector<Option> join_options(const std::vector<std::vector<Option>>& lists);
+// Returns the options with one of these names, or those with none of them.
+std::vector<Option> only(std::vector<Option> options, const std::set<std::string>& names);
+std::vector<Option> without(std::vector<Option> options, const std::set<std::string>& names);
 
 // Return the option's present value, as settings record it and in words.
 nlohmann::ordered_json option_setting(const Option& option);
@@ -93,11 +101,6 @@ std::string try_to_set(const Option& option, const nlohmann::ordered_json& value
 
 // Records all options in `settings`, each under its key.
 void write_settings(const std::vector<Option>& options, nlohmann::ordered_json& settings);
-
-// Make the options that several structs have; `owner` is the struct's name.
-Option normalizer_option(const std::string& owner, std::string& normalizer);
-Option threads_option(const std::string& owner, int& threads);
-Option seed_option(const std::string& owner, std::uint64_t& seed);
 
 // Returns `count` numbers in geometric progression from first to last inclusive, which is the
 // meaning of FIRST:LAST:COUNT.

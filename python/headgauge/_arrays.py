@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from headgauge._source import Changes, NextTokens, Places
+from headgauge._source import Source
 from headgauge._texts import flag, unmasked
 from headgauge.errors import BadInputError
 
@@ -76,7 +76,7 @@ def _number(value: Any, name: str, kind: Callable[[Any], Any] = float) -> Any:
         raise BadInputError(f"{name}: expected a number, found {value!r:.80}") from None
 
 
-class ArraySource:
+class ArraySource(Source):
     """One layer; every row of the batch is a document."""
 
     def __init__(
@@ -149,20 +149,13 @@ class ArraySource:
             "value_dim": 0 if self.v is None else self.v.shape[3],
             "x_dim": 0 if self.x is None else self.x.shape[2],
             "max_length": length,
-            "bytes": 0,
-            "element_bytes": 4,
             "causal": self.causal,
             "has_x": self.x is not None,
-            "has_unrotated": True,
             "has_values": self.v is not None,
             "has_loss": False,
-            "runs_normalizer": None,
-            "has_tokens": False,
             "documents": [length] * batch,
-            "without_attention": [],
             "layer_types": ["sliding_attention" if self.window else "full_attention"],
             "windows": [self.window],
-            "notices": [],
         }
 
     def describe(self) -> dict[str, Any]:
@@ -189,16 +182,12 @@ class ArraySource:
             "keys": part(self.k),
             "values": part(self.v),
             "x": part(self.x),
-            "tokens": [],
             "x_key": document + 1,
             "scale": self.scale,
             "softcap": self.softcap,
             "position_bias": self._bias(),
             "window": self.window,
-            "reach": 0,
             "causal": self.causal,
-            "cross": False,
-            "sinks": [],
             "type": "sliding_attention" if self.window else "full_attention",
         }
 
@@ -208,20 +197,5 @@ class ArraySource:
         own = self.q.shape[2] - 1
         return np.ascontiguousarray(self.bias[:, own + 1 - self.context : own + self.context])
 
-    def token_ids(self, document: int) -> list[int]:
-        return []
-
-    def next_tokens(self, document: int) -> NextTokens:
-        return NextTokens()
-
     def set_context(self, length: int) -> None:
         self.context = length
-
-    def look_at(self, queries: list[list[int]]) -> None:
-        pass
-
-    def intervene(self, changes: Changes, places: Places) -> None:
-        pass  # nothing here depends on the normalizer or pattern of the measured rows
-
-    def close(self) -> None:
-        pass

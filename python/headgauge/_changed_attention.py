@@ -14,7 +14,7 @@ from headgauge._change import Change
 from headgauge._held_attention import hold, kinds_of, starts_of, texts_of
 from headgauge._held_heads import Held, HeldHeads, Mean, NewTokens
 from headgauge._masks import AttentionInputs, visible_keys
-from headgauge._own import Selector
+from headgauge._own import AskedHead, Selector
 from headgauge._weights import weigh_visible
 from headgauge.errors import UnsupportedError
 
@@ -222,6 +222,7 @@ class Attention:
         asked = (self.inputs.query if selector.shared else query).detach().float().cpu()
         begin, some = visible.int().argmax(dim=-1).cpu().numpy(), visible.any(dim=-1).cpu().numpy()
         selected = np.zeros(shape, dtype=bool)
+        of_layer = self.inputs.causal, self.inputs.window, self.inputs.scale, self.inputs.softcap
         for b in range(batch):
             text = int(self.padding[b if self.padding.shape[0] > 1 else 0].min())
             rows = min(queries, self.total - text)
@@ -245,13 +246,7 @@ class Attention:
                     of_text,
                     whole[b, h, text:].contiguous().numpy(),
                     ranges[queries - rows :],
-                    self.layer or 0,
-                    head,
-                    self.document + b,
-                    self.inputs.causal,
-                    self.inputs.window,
-                    self.inputs.scale,
-                    self.inputs.softcap,
+                    AskedHead(self.layer or 0, head, self.document + b, *of_layer),
                     scores[b, h, queries - rows :, text:].contiguous().numpy(),
                 )
                 if selector.shared:

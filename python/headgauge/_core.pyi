@@ -1,6 +1,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from headgauge._own import AskedHead
+
 __version__: str
 
 class Results:
@@ -95,19 +97,6 @@ class Pattern:
     @property
     def follows_queries(self) -> bool: ...
     def parameter(self, key: str) -> float: ...
-    def select(
-        self,
-        queries: Any,
-        keys: Any,
-        ranges: Any,
-        layer: int,
-        head: int,
-        document: int,
-        causal: bool,
-        window: int,
-        scale: float,
-        softcap: float,
-        logits: Any | None,
-    ) -> Any: ...
+    def select(self, queries: Any, keys: Any, ranges: Any, head: AskedHead, logits: Any | None) -> Any: ...
 
 def plan_texts(text: str, name: str) -> list[list[tuple[str, str]]]: ...

@@ -343,7 +343,6 @@ class LiveSource:
             "without_attention": [k for k in range(live.count) if k not in of_layer],
             "x_dim": self._x_dim(),
             "max_length": live.positions,
-            "bytes": 0,
             "has_x": self._has_x,
             "has_unrotated": not live.rotates,
             "has_values": not live.cross,

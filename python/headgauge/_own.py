@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -161,6 +161,19 @@ class Rule:
         return product
 
 
+class AskedHead(NamedTuple):
+    """The head for which a pattern selects keys."""
+
+    layer: int
+    head: int
+    document: int
+    causal: bool
+    window: int
+    """Maximum number of keys that its model lets a query see; 0: all."""
+    scale: float
+    softcap: float
+
+
 class Selector:
     """A Pattern as use() takes patterns: for the last queries of a text."""
 
@@ -175,13 +188,7 @@ class Selector:
         queries: Floats,
         keys: Floats,
         ranges: npt.NDArray[np.int64],
-        layer: int,
-        head: int,
-        document: int,
-        causal: bool,
-        window: int,
-        scale: float,
-        softcap: float,
+        head: AskedHead,
         logits: Floats | None,
     ) -> Mask:
         """Returns (rows, keys): the keys of `ranges` (rows, 2) that the pattern keeps for the last queries
@@ -195,7 +202,7 @@ class Selector:
         for first in range(0, rows, BLOCK):
             block = slice(first, min(first + BLOCK, rows))
             query = places[count - rows :][block]
-            asked = Queries(layer, head, document, query, queries[0, query], keys, scale, visible[block])
+            asked = Queries(*head[:3], query, queries[0, query], keys, head.scale, visible[block])
             kept[block] = selected(self._own, asked) & visible[block]
         return kept
 

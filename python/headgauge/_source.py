@@ -40,9 +40,10 @@ class Source(Protocol):
 
     def info(self) -> dict[str, Any]:
         """Returns name, family, layers, heads, kv_heads, head_dim, value_dim, x_dim, max_length (0:
-        unlimited), bytes, element_bytes, causal, has_x, has_unrotated, has_values, has_loss,
-        runs_normalizer (whether use() made it run under the scan's; or None), has_tokens, documents (their lengths), without_attention (layers for which layer() is never
-        called), layer_types and windows (of each layer, 0: none), notices."""
+        unlimited), element_bytes, causal, has_x, has_unrotated, has_values, has_loss,
+        runs_normalizer (whether use() made it run under the scan's), has_tokens, documents (their lengths), without_attention (layers for which layer() is never
+        called), layer_types and windows (of each layer, 0: none), notices. What is left out is as a SourceInfo of the
+        core begins."""
         ...
 
     def describe(self) -> dict[str, Any]:
@@ -55,20 +56,19 @@ class Source(Protocol):
         none), position_bias (heads, 2 L - 1; that of key j for query i at L - 1 + j - i; or None),
         window (0: none), reach (keys seen on both sides; 0: all), causal, cross (True if keys are
         of another text, of a different length, and all visible), sinks (an additional logit for
-        each head; or none), type."""
+        each head; or none), type. What is left out is absent."""
         ...
 
     def token_ids(self, document: int) -> list[int]:
         """Returns the ids of a document's tokens; empty: not known."""
-        ...
+        return []
 
     def next_tokens(self, document: int) -> NextTokens:
         """Returns the predictions of the last finished pass."""
-        ...
+        return NextTokens()
 
     def look_at(self, queries: list[list[int]]) -> None:
         """Sets the queries of each document needed from now on; others may be 0. No documents: all."""
-        ...
 
     def set_context(self, length: int) -> None:
         """Cuts documents to that length from now on; restarts the layers and removes the reference."""
@@ -76,11 +76,9 @@ class Source(Protocol):
 
     def intervene(self, changes: Changes, places: Places) -> None:
         """Changes the attention of heads from now on; no places: restores it. Restarts the layers."""
-        ...
 
     def close(self) -> None:
         """Ends the use of the source."""
-        ...
 
 
 class ModelSource(Source, Protocol):

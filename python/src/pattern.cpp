@@ -3,12 +3,14 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -25,6 +27,8 @@ namespace {
 using Rows = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Heads = nb::ndarray<const float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Ranges = nb::ndarray<const std::int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
+// Of headgauge/_own.py: layer, head, document, causal, window, scale, softcap.
+using AskedHead = std::tuple<int, int, int, bool, Index, float, float>;
 using Mask = nb::ndarray<nb::numpy, bool, nb::ndim<2>>;
 
 MatrixView<const float> view(const Rows& rows) {
@@ -49,12 +53,11 @@ class LivePattern {
   double parameter(const std::string& key) const { return pattern_->info().parameters.number(key); }
 
   // Returns the keys of `ranges` that the pattern keeps, for the last queries, one per range.
-  // `queries`: (heads, tokens, d), those of the heads that the answer is for. `window`: keys that
-  // the model's own window leaves; 0: all. `logits`: those of the last queries, for patterns that
-  // need them.
-  Mask select(const Heads& queries, const Rows& keys, const Ranges& ranges, int layer, int head,
-              int document, bool causal, Index window, float scale, float softcap,
+  // `queries`: (heads, tokens, d), those of the heads that the answer is for. `logits`: those of
+  // the last queries, for patterns that need them.
+  Mask select(const Heads& queries, const Rows& keys, const Ranges& ranges, const AskedHead& asked,
               std::optional<Rows> logits) const {
+    const auto& [layer, head, document, causal, window, scale, softcap] = asked;
     const std::size_t count = keys.shape(0);
     const std::size_t rows = ranges.shape(0);
     if (queries.shape(1) != count || queries.shape(2) != keys.shape(1) || rows > count ||
@@ -130,8 +133,7 @@ void bind_pattern(nb::module_& module) {
       .def_prop_ro("follows_queries", &LivePattern::follows_queries)
       .def("parameter", &LivePattern::parameter)
       .def("select", &LivePattern::select, nb::arg("queries"), nb::arg("keys"), nb::arg("ranges"),
-           nb::arg("layer"), nb::arg("head"), nb::arg("document"), nb::arg("causal"),
-           nb::arg("window"), nb::arg("scale"), nb::arg("softcap"), nb::arg("logits").none());
+           nb::arg("head"), nb::arg("logits").none());
   module.def("plan_texts", &plan_texts);
 }
 

@@ -2,6 +2,7 @@
 // these sources.
 #include <fmt/format.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -66,58 +67,56 @@ class Reach final : public KeyMask {
   Index reach_;
 };
 
+// Takes the value of that name, unless there is none.
 template <class T>
-std::optional<T> optional_of(const nb::dict& fields, const char* name) {
-  const nb::object value = fields[name];
-  if (value.is_none()) return std::nullopt;
-  return nb::cast<T>(value);
+void take(const nb::dict& fields, const char* name, T& into) {
+  if (fields.contains(name) && !fields[name].is_none()) into = nb::cast<T>(fields[name]);
 }
 
 Layer layer_of(const nb::dict& fields) {
-  return {.queries = nb::cast<Array3>(fields["queries"]),
-          .keys = nb::cast<Array3>(fields["keys"]),
-          .values = optional_of<Array3>(fields, "values"),
-          .x = optional_of<Array2>(fields, "x"),
-          .position_bias = optional_of<Array2>(fields, "position_bias"),
-          .tokens = nb::cast<std::vector<int>>(fields["tokens"]),
-          .x_key = nb::cast<std::uint64_t>(fields["x_key"]),
-          .scale = nb::cast<float>(fields["scale"]),
-          .softcap = nb::cast<float>(fields["softcap"]),
-          .window = nb::cast<Index>(fields["window"]),
-          .reach = nb::cast<Index>(fields["reach"]),
-          .sinks = nb::cast<std::vector<double>>(fields["sinks"]),
-          .causal = nb::cast<bool>(fields["causal"]),
-          .cross = nb::cast<bool>(fields["cross"]),
-          .type = nb::cast<std::string>(fields["type"])};
+  Layer layer;
+  take(fields, "queries", layer.queries);
+  take(fields, "keys", layer.keys);
+  take(fields, "values", layer.values);
+  take(fields, "x", layer.x);
+  take(fields, "position_bias", layer.position_bias);
+  take(fields, "tokens", layer.tokens);
+  take(fields, "x_key", layer.x_key);
+  take(fields, "scale", layer.scale);
+  take(fields, "softcap", layer.softcap);
+  take(fields, "window", layer.window);
+  take(fields, "reach", layer.reach);
+  take(fields, "sinks", layer.sinks);
+  take(fields, "causal", layer.causal);
+  take(fields, "cross", layer.cross);
+  take(fields, "type", layer.type);
+  return layer;
 }
 
 SourceInfo info_of(const nb::dict& fields) {
-  const auto number = [&](const char* name) { return nb::cast<Index>(fields[name]); };
-  const auto flag = [&](const char* name) { return nb::cast<bool>(fields[name]); };
   SourceInfo info;
-  info.name = nb::cast<std::string>(fields["name"]);
-  info.family = nb::cast<std::string>(fields["family"]);
-  info.layers = nb::cast<int>(fields["layers"]);
-  info.heads = nb::cast<int>(fields["heads"]);
-  info.kv_heads = nb::cast<int>(fields["kv_heads"]);
-  info.head_dim = number("head_dim");
-  info.value_dim = number("value_dim");
-  info.x_dim = number("x_dim");
-  info.max_length = number("max_length");
-  info.bytes = nb::cast<std::size_t>(fields["bytes"]);
-  info.element_bytes = nb::cast<int>(fields["element_bytes"]);
-  info.causal = flag("causal");
-  info.has_x = flag("has_x");
-  info.has_unrotated = flag("has_unrotated");
-  info.has_values = flag("has_values");
-  info.has_loss = flag("has_loss");
-  info.runs_normalizer = optional_of<bool>(fields, "runs_normalizer");
-  info.has_tokens = flag("has_tokens");
-  info.documents = nb::cast<std::vector<Index>>(fields["documents"]);
-  info.layer_types = nb::cast<std::vector<std::string>>(fields["layer_types"]);
-  info.windows = nb::cast<std::vector<Index>>(fields["windows"]);
-  info.without_attention = nb::cast<std::vector<int>>(fields["without_attention"]);
-  info.notices = nb::cast<std::vector<std::string>>(fields["notices"]);
+  take(fields, "name", info.name);
+  take(fields, "family", info.family);
+  take(fields, "layers", info.layers);
+  take(fields, "heads", info.heads);
+  take(fields, "kv_heads", info.kv_heads);
+  take(fields, "head_dim", info.head_dim);
+  take(fields, "value_dim", info.value_dim);
+  take(fields, "x_dim", info.x_dim);
+  take(fields, "max_length", info.max_length);
+  take(fields, "element_bytes", info.element_bytes);
+  take(fields, "causal", info.causal);
+  take(fields, "has_x", info.has_x);
+  take(fields, "has_unrotated", info.has_unrotated);
+  take(fields, "has_values", info.has_values);
+  take(fields, "has_loss", info.has_loss);
+  take(fields, "runs_normalizer", info.runs_normalizer);
+  take(fields, "has_tokens", info.has_tokens);
+  take(fields, "documents", info.documents);
+  take(fields, "layer_types", info.layer_types);
+  take(fields, "windows", info.windows);
+  take(fields, "without_attention", info.without_attention);
+  take(fields, "notices", info.notices);
   if (std::string notice = without_attention_notice(info); !notice.empty()) {
     info.notices.push_back(std::move(notice));
   }

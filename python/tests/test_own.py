@@ -168,7 +168,7 @@ class Own(unittest.TestCase):
                 model(ids)
 
     def test_use_shows_a_pattern_the_keys_that_a_mask_hides(self) -> None:
-        from headgauge._own import Selector
+        from headgauge._own import AskedHead, Selector
 
         class Keeper(headgauge.Pattern):
             def select(self, rows: Any) -> Any:
@@ -180,7 +180,8 @@ class Own(unittest.TestCase):
         logits[:, 2] = np.finfo(np.float32).min
         ranges = np.array([[0, query + 1] for query in range(count)])
         vectors = np.ones((count, 4), np.float32)
-        kept = Selector(own).select(vectors[None], vectors, ranges, 0, 0, 0, True, 0, 1.0, 0.0, logits)
+        head = AskedHead(0, 0, 0, True, 0, 1.0, 0.0)
+        kept = Selector(own).select(vectors[None], vectors, ranges, head, logits)
         self.assertFalse(own.visible[:, 2].any())
         np.testing.assert_array_equal(kept.sum(axis=1), [1, 2, 2, 3, 4, 5])
 

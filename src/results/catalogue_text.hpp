@@ -1,4 +1,4 @@
-// The catalogue embedded from catalogue/*.json, and its parser.
+// The catalogue embedded from catalogue/*.json and its parser; the declarations of options.
 #pragma once
 
 #include <map>
@@ -36,8 +36,9 @@ struct Catalogue {
   std::vector<Sentence> sentences;
 };
 
-// Returns the embedded files as a JSON list.
+// Return the embedded files of metrics, and those of options, as a JSON list.
 std::string_view catalogue_text();
+std::string_view declared_options_text();
 
 // Parses the catalogue. Throws std::logic_error, which names the place, for an unknown or missing
 // key, a wrong type, a duplicate name, or a reference to an unknown name.

@@ -72,59 +72,24 @@ void write_settings(const std::vector<Option>& options, Json& settings) {
   for (const Option& option : options) settings[option.key()] = option_setting(option);
 }
 
-std::vector<Option> in_group(const char* group, std::vector<Option> options) {
-  for (Option& option : options) {
-    if (option.group.empty()) option.group = group;
-  }
+std::vector<Option> join_options(const std::vector<std::vector<Option>>& lists) {
+  std::vector<Option> all;
+  for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
+std::vector<Option> only(std::vector<Option> options, const std::set<std::string>& names) {
+  std::erase_if(options, [&](const Option& option) { return !names.contains(option.name()); });
   return options;
 }
 
-Option normalizer_option(const std::string& owner, std::string& normalizer) {
-  return {.member = owner + "::normalizer",
-          .value = &normalizer,
-          .form = "NAME[:KEY=VALUE]",
-          .group = option_group::measured,
-          .help =
-              "Normalizer, which turns scores into weights (default {}); headgauge list "
-              "normalizers lists them",
-          .details = "See [normalizers.md](normalizers.md)"};
-}
-
-Option threads_option(const std::string& owner, int& threads) {
-  return {.member = owner + "::threads",
-          .value = &threads,
-          .form = "T",
-          .group = option_group::running,
-          .help = "Number of threads (default: the number of cores)",
-          .details = "The results are the same bits for any number",
-          .least = 1,
-          .most = 1024,  // far more than there is work for
-          .decides = false};
-}
-
-Option seed_option(const std::string& owner, std::uint64_t& seed) {
-  return {.member = owner + "::seed",
-          .value = &seed,
-          .form = "S",
-          .group = option_group::running,
-          .help = "Seed of every random draw (default {})"};
+std::vector<Option> without(std::vector<Option> options, const std::set<std::string>& names) {
+  std::erase_if(options, [&](const Option& option) { return names.contains(option.name()); });
+  return options;
 }
 
 std::vector<Option> options_of(DiffOptions& o) {
-  return in_group(
-      option_group::compared,
-      {{.member = "DiffOptions::metrics",
-        .value = &o.metrics,
-        .form = "NAME,NAME...",
-        .help = "Compare only these metrics (default: all that both have)",
-        .details = "Those by position, and the changes that `compare` wrote, are listed only if "
-                   "they are named here",
-        .expects = "the name of a metric"},
-       {.member = "DiffOptions::heads",
-        .value = &o.heads,
-        .form = "LIST",
-        .help = "Compare only these heads, as layer.head: 3.5,7.*; and only metrics of heads",
-        .expects = "heads such as 3.5,7.*"}});
+  return declared_options("DiffOptions", {{"metrics", &o.metrics}, {"heads", &o.heads}});
 }
 
 std::vector<double> geometric(double first, double last, int count) {

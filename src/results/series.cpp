@@ -321,24 +321,9 @@ Results join_texts(std::span<const std::vector<Results>> runs, std::span<const s
 
 }  // namespace
 
-std::vector<Option> options_of(SeriesOptions& options) {
-  return in_group(
-      option_group::compared,
-      {{.member = "SeriesOptions::steps",
-        .value = &options.steps,
-        .form = "S,S...",
-        .help = "Steps of the results, in their order (default: the number in which the names "
-                "differ, else 1, 2, 3 ...)",
-        .least = 0},
-       {.member = "SeriesOptions::metrics",
-        .value = &options.metrics,
-        .form = "NAME,NAME...",
-        .help = "Only these metrics (default: all metrics of heads that all results have)"},
-       {.member = "SeriesOptions::level",
-        .value = &options.level,
-        .form = "P",
-        .help = "Share of the listed changes that may be due to chance (default {})",
-        .below = 1}});
+std::vector<Option> options_of(SeriesOptions& o) {
+  return declared_options("SeriesOptions",
+                          {{"steps", &o.steps}, {"metrics", &o.metrics}, {"level", &o.level}});
 }
 
 Results series(std::span<const std::vector<Results>> runs, std::span<const std::string> names,

@@ -16,29 +16,6 @@ std::vector<std::string> contents_of(std::span<const Results> all) {
 
 }  // namespace
 
-std::vector<Option> options_of(DiffRequest& request) {
-  std::vector<Option> options = options_of(request.options);
-  options.push_back(
-      {.member = "DiffRequest::level",
-       .value = &request.level,
-       .form = "P",
-       .group = option_group::compared,
-       .help = "Share of the listed changes that may be due to chance (default {})",
-       .details = "It is the false discovery rate over all comparisons; if nothing changed, a "
-                  "change is listed with this probability. [diff.md](diff.md#how-it-is-decided)",
-       .below = 1});
-  options.push_back({.member = "DiffRequest::limits",
-                     .value = &request.limits,
-                     .form = "FILE",
-                     .group = option_group::compared,
-                     .help = "Check these limits (docs/formats.md): exit code 1 if one is exceeded",
-                     .details =
-                         "[formats.md](formats.md#limits). Each exceeded limit has a line, and in "
-                         "Python an entry of `Results.exceeded`",
-                     .expects = "a file"});
-  return options;
-}
-
 DiffResults diff(std::span<const Results> before, std::span<const Results> after,
                  const DiffRequest& request) {
   DiffResults found;
