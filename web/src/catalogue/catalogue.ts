@@ -78,14 +78,13 @@ export interface DeclaredCurve {
   readonly law?: string;
   readonly of?: MetricName;
   readonly by?: MetricName | number;
-  readonly label: string; // empty: not in the key; see wordsAt for what stands in braces
+  readonly label: string; // in the key once; empty: not in it; see wordsAt for what stands in braces
   readonly colour?: number | "muted"; // number in the theme's series
   readonly style?: "line" | "thin" | "dashed" | "dotted" | "ring";
   readonly along?: string; // a dim of its own, for rings
   readonly at?: DeclaredAt;
   readonly each?: string; // a curve for each label of this dim; "compared": of each run or intervention
   readonly most?: number; // of these curves
-  readonly once?: boolean; // only the first of these is in the key
   readonly alone?: boolean; // only drawn if there is one label
   readonly between?: string; // the mean over the rows between the first and the last label of this dim
   readonly none?: { readonly label: string; readonly setting: string }; // rings where none was found up to this

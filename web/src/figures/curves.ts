@@ -13,7 +13,7 @@ export type Style = "line" | "thin" | "dashed" | "dotted" | "ring";
 
 export interface Curve {
   name: string; // column of the CSV
-  label: string;
+  label: string; // in the key once; empty: not in it
   colour: number | "muted"; // number in the theme's series
   style: Style;
   values: readonly number[];
@@ -146,7 +146,8 @@ export function curvesFigure(options: CurvesOptions): Figure | undefined {
     ...csvOf(x.column, x.values, curves),
     draw: (draw) => {
       const theme = themeOf(draw.dark);
-      const key = curves.filter(({ label }) => label !== "").map((curve) => keyOf(curve, theme));
+      const isFirst = ({ label }: Curve, k: number) => curves.findIndex((other) => other.label === label) === k;
+      const key = curves.filter((curve, k) => curve.label !== "" && isFirst(curve, k)).map((curve) => keyOf(curve, theme));
       const rings = curves.filter(({ style }) => style === "ring");
       return frame(draw, {
         title: words.title,

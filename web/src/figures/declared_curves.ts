@@ -83,7 +83,7 @@ function variantsOf(results: Results, name: MetricName, { each, most }: Declared
 function eachCurve(
   results: Results, figure: DeclaredCurves, declared: DeclaredCurve, where: Along, cell: Cell,
 ): Curve[] {
-  const { metric, of, by, at, each, once, alone, none } = declared;
+  const { metric, of, by, at, each, alone, none } = declared;
   const read = metric ?? of;
   const suffixed = read && fromFile(`${read}${declared.along ? "" : where.suffix}`);
   const dim = declared.along ?? where.dim;
@@ -96,7 +96,7 @@ function eachCurve(
     if (!own) return [];
     const label = wordsAt(results, declared.label.replaceAll("{by}", `{${by}}`), own);
     const look = {
-      label: once && k > 0 ? "" : each === "compared" && variant.name ? `${variantName(results, variant)}: ${label}` : label,
+      label: each === "compared" && variant.name ? `${variantName(results, variant)}: ${label}` : label,
       colour: declared.colour ?? k,
       style: declared.style ?? ("line" as const),
       ...(declared.dots === undefined ? {} : { dots: declared.dots }),
@@ -122,7 +122,7 @@ function eachCurve(
     if (!found) return [];
     const curve: Curve = { ...look, ...found, name: called(suffixed!) };
     if (declared.along) return [inOwnPlaces(results, curve, dim, where)];
-    return none ? withoutNone(results, curve, metric!, { ...none, label: k === 0 ? none.label : "" }, where) : [curve];
+    return none ? withoutNone(results, curve, metric!, none, where) : [curve];
   });
 }
 

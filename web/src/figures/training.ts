@@ -61,16 +61,14 @@ function figureOf(
   results: Results, name: MetricName, chosen?: { layer: number; head: number },
 ): Figure | undefined {
   const bands = bandsOf(results.coord("layer"));
-  const named = new Set<string>(); // each colour is in the key once
   const curves = overHeads(results, name).flatMap(({ layer, head }) => {
     const isChosen = chosen?.layer === layer && chosen.head === head;
     const label = isChosen ? headLabel(results, layer, head) : chosen ? "other heads" : bands[layer]!.label;
     const look: Omit<MetricStyle, "name" | "label"> = isChosen
       ? { colour: 0, style: "line" }
       : { colour: chosen ? "muted" : bands[layer]!.band, style: "thin", faint: true, dots: false };
-    return metricCurve(results, STEP, { layer, head }, { name, label: named.has(label) ? "" : label, ...look }).map(
+    return metricCurve(results, STEP, { layer, head }, { name, label, ...look }).map(
       (curve) => {
-        named.add(label);
         const column = `${name}_layer_${results.coord("layer")[layer]}_head_${results.coord("head")[head]}`;
         return { ...curve, name: column, front: isChosen };
       },

@@ -96,7 +96,8 @@ describe("figures of one head", () => {
     ]);
   });
 
-  it("draws bounds as printed dashed and valid ones not", () => {
+  it("draws bounds as printed dashed and valid ones not, and names those of all steps once", () => {
+    expect(drawn(figure(figures, "sensitivity")).text.match(/>bounds<\/text>/g)).toHaveLength(1);
     const { elements } = drawn(figure(figures, "distance-against-length"));
     const dashed = elements.filter(({ attributes }) => attributes["stroke-dasharray"] === "6 4");
     expect(dashed.length).toBeGreaterThanOrEqual(2); // the line and its key
@@ -148,6 +149,12 @@ describe("figures of the whole model", () => {
       ["critical-n", "loss", "normalizers", "normalizers-separability"],
     );
     expect(column(figure(normalizers, "normalizers"), "loss_change")).toEqual([0, 0.25, 0.5]);
+    // Changes of each head have no place among those of the model.
+    const each = madeCompare("normalizer");
+    each.metrics["loss_change"]!.dims.unshift("layer", "head");
+    expect(ids(modelFigures(madeResults(each)))).toEqual(["critical-n", "loss"]);
+    // The ring of an intervention alone is in the key, once.
+    expect(drawn(figure(normalizers, "critical-n")).text.match(/>none up to this N<\/text>/g)).toHaveLength(1);
     const patterns = modelFigures(madeResults(madeCompare("pattern")));
     expect(ids(patterns)).toEqual(["critical-n", "loss", "patterns"]);
     const results = madeResults(madeCompare("pattern"));

@@ -117,6 +117,9 @@ describe("the replay and the answers of tasks", () => {
     ]);
     const undone = changing(madeJudgedPlan())("planned_answers_kept", () => null);
     expect(ids(undone)).toEqual(["plan-loss-against-cache", "plan-replay-against-cache"]);
+    const named = madeJudgedPlan(); // the replay is a task of that name
+    named.metrics["does_task"]!.value = ({ outcome }) => [null, 1, 0, 1][outcome!]!;
+    expect(ids(madeResults(named))).not.toContain("plan-replay-against-cache");
     expect(lossFigure(judged).rows).toEqual(lossFigure(results).rows);
   });
 
