@@ -58,7 +58,8 @@ class Table {
   }
 
   std::string text() const {
-    if (columns_.empty() && results_.flags.empty() && results_.metric(metric::role_chance) == nullptr) {
+    if (columns_.empty() && results_.flags.empty() &&
+        results_.metric(metric::role_chance) == nullptr) {
       return "No table of heads, for none of the groups weights, distance, separability, "
              "dispersion "
              "and\nroles was measured. Other metrics of heads are in results.json: add --out DIR, "
@@ -220,7 +221,8 @@ std::string Table::flag_legend() const {
     const Index count = count_flags(results_, info.name);
     if (count == 0) continue;
     const auto first = std::ranges::find(results_.flags, info.name, &Flag::name);
-    const std::string meaning = fmt::format("{} of {} heads: {}. {}", count, measured_, info.meaning, info.means);
+    const std::string meaning =
+        fmt::format("{} of {} heads: {}. {}", count, measured_, info.meaning, info.means);
     const std::string next = command_in(info.next, fmt::format("{}.{}", first->layer, first->head));
     out += legend_line(paint_, info.role ? Style::plain : Style::warning, info.name, meaning,
                        options_.width) +

@@ -68,7 +68,9 @@ def scan():
         ]
     }
     metrics["separability_sphere"] = metric(coords, [*of_heads, "top_n"], 0.5)
-    metrics["entropy_with_sinks_by_position"] = metric(coords, ["layer", "head", "position"], 0.5, unit="nats")
+    metrics["entropy_with_sinks_by_position"] = metric(
+        coords, ["layer", "head", "position"], 0.5, unit="nats"
+    )
     metrics["critical_n_head"] = metric(coords, ["layer", "head"], 4, False, "keys", none=-1)
     metrics["nearest_head"] = metric(coords, ["layer", "head"], 1, False, identifier=True)
     metrics["loss"] = metric(coords, ["outcome", "length"], 2.5, unit="nats")

@@ -122,7 +122,9 @@ SELECTION = (
     "weight_duplicate weight_induction"
 ).split()
 KINDS = {"weight_recent": "weight_near", "weight_distant": "weight_far", "weight_duplicate": "weight_copies"}
-WITH_SINKS = re.compile(f"({'|'.join(sorted(SELECTION, key=len, reverse=True))})(_beyond_sinks)?(_by_position)?(_change)?")
+WITH_SINKS = re.compile(
+    f"({'|'.join(sorted(SELECTION, key=len, reverse=True))})(_beyond_sinks)?(_by_position)?(_change)?"
+)
 COMPARISONS = ("run", "normalizer", "pattern")
 PARTS = ("values", "stderr", "degrees_of_freedom", "rows")
 

@@ -24,7 +24,12 @@ CHOICE_SEED, SCAN_SEED, FEW_SEED = 3 * 10**6, 4 * 10**6, 5 * 10**6
 TEST_TEXTS = {1: 48, 2: 32, 4: 16, 8: 8, 16: 4}
 LOOKS = (0, 1 / 16, 1 / 8, 3 / 16, 1 / 4, 3 / 8, 1 / 2, 3 / 4, 1)  # shares of the steps
 WARM_UP = 1 / 8
-LOOKED_AT = ("weight_induction_with_sinks", "weight_previous_with_sinks", "sink_weight", "entropy_normalized_with_sinks")
+LOOKED_AT = (
+    "weight_induction_with_sinks",
+    "weight_previous_with_sinks",
+    "sink_weight",
+    "entropy_normalized_with_sinks",
+)
 KEPT = (
     "entropy_normalized_with_sinks", "effective_tokens_with_sinks", "entropy_slope", "separability_excess_with_sinks", "sensitivity",
     "jacobian_spectral", "largest_logit", "sink_weight",

@@ -50,7 +50,7 @@ struct Flag {
   double threshold = 0;
   std::string source;
   std::string advice;  // from compare(): what was tried, and the outcome; empty for other commands
-  std::string change = {};     // of diff(): "gained" or "lost"
+  std::string change = {};  // of diff(): "gained" or "lost"
 };
 
 // The origin of a number in a sentence.

@@ -103,7 +103,9 @@ class OracleTest(unittest.TestCase):
             given = {"causal": causal, "lengths": [half], "measures": "weights"}
             whole = headgauge.analyze(q, k, position_bias=bias, **given)
             short = headgauge.analyze(q[:half], k[:half], position_bias=middle, **given)
-            np.testing.assert_array_equal(whole["entropy_with_sinks"].values, short["entropy_with_sinks"].values)
+            np.testing.assert_array_equal(
+                whole["entropy_with_sinks"].values, short["entropy_with_sinks"].values
+            )
         with self.assertRaisesRegex(errors.BadInputError, "position_bias: expected shape"):
             headgauge.analyze(q, k, position_bias=bias[1:])
 
@@ -129,11 +131,15 @@ class OracleTest(unittest.TestCase):
         q, k = draw(LENGTH, WIDTH), draw(LENGTH, WIDTH, seed=1)
         results = headgauge.analyze(q, k, lengths=[16, LENGTH], measures="weights")
         short = expected(q[:16], k[:16])
-        self.assertAlmostEqual(results["entropy_with_sinks"].values[0, 0, 0], short["entropy_with_sinks"], places=5)
+        self.assertAlmostEqual(
+            results["entropy_with_sinks"].values[0, 0, 0], short["entropy_with_sinks"], places=5
+        )
         # Where queries see what is behind them, a shorter length is another pass.
         full = headgauge.analyze(q, k, causal=False, lengths=[16, LENGTH], measures="weights")
         short = expected(q[:16], k[:16], causal=False)
-        self.assertAlmostEqual(full["entropy_with_sinks"].values[0, 0, 0], short["entropy_with_sinks"], places=5)
+        self.assertAlmostEqual(
+            full["entropy_with_sinks"].values[0, 0, 0], short["entropy_with_sinks"], places=5
+        )
 
     def test_distances_are_between_the_rows_of_x(self):
         q, k, x = draw(LENGTH, WIDTH), draw(LENGTH, WIDTH, seed=1), draw(LENGTH, 5, seed=2)

@@ -103,7 +103,9 @@ class Hybrids(TorchTest):
         self.assertEqual(results.coords["layer"], ATTEND)
         self.assertEqual(results.document["model"]["layers"], LAYERS)
         self.assertIn(NOTICE, results.notices)
-        np.testing.assert_allclose(results["entropy_with_sinks"].values[..., 0], self.entropy_of_eager(), atol=1e-5)
+        np.testing.assert_allclose(
+            results["entropy_with_sinks"].values[..., 0], self.entropy_of_eager(), atol=1e-5
+        )
         self.assertEqual({flag["layer"] for flag in results.flags} - set(ATTEND), set())
         results.save(self.folder)
         rows = (self.folder / "heads.csv").read_text("utf-8").splitlines()[1:]
@@ -125,7 +127,9 @@ class Hybrids(TorchTest):
         chosen = headgauge.scan(self.model, TEXTS[0], heads="6.1", **WEIGHTS)
         self.assertEqual(chosen.coords["layer"], [6])
         whole = headgauge.scan(self.model, TEXTS[0], **WEIGHTS)
-        self.assertEqual(chosen["entropy_with_sinks"].values[0, 0, 0], whole["entropy_with_sinks"].values[1, 1, 0])
+        self.assertEqual(
+            chosen["entropy_with_sinks"].values[0, 0, 0], whole["entropy_with_sinks"].values[1, 1, 0]
+        )
         self.assertEqual(headgauge.scan(self.model, TEXTS[0], layers="3-7", **WEIGHTS).coords["layer"], [6])
         for option in ({"heads": "0.1"}, {"heads": "7.*"}, {"layers": "3-5"}):
             with self.assertRaisesRegex(errors.UsageError, r"layers with attention \(2, 6\)"):
@@ -204,7 +208,9 @@ class Hybrids(TorchTest):
         self.assertEqual(dumped.coords["layer"], ATTEND)
         self.assertIn(NOTICE, dumped.notices)
         measured = headgauge.scan(self.model, TEXTS[0], **WEIGHTS)
-        np.testing.assert_array_equal(dumped["entropy_with_sinks"].values, measured["entropy_with_sinks"].values)
+        np.testing.assert_array_equal(
+            dumped["entropy_with_sinks"].values, measured["entropy_with_sinks"].values
+        )
 
     def test_a_monitor_keeps_the_numbers(self) -> None:
         model = jamba()

@@ -287,7 +287,9 @@ class Documents(TorchTest):
         for lengths in (96, "32,96", np.array([96]), (96,), range(32, 97, 64)):
             same = headgauge.scan(model, tokens=batch, lengths=lengths, measures="weights")
             self.assertEqual((list(same.coords["length"]), same.notices[0]), ([32], at_shortest))
-            np.testing.assert_array_equal(same["entropy_with_sinks"].values, found["entropy_with_sinks"].values)
+            np.testing.assert_array_equal(
+                same["entropy_with_sinks"].values, found["entropy_with_sinks"].values
+            )
         np.testing.assert_allclose(found["entropy_with_sinks"].values[..., 0], expected, atol=1e-6)
         ids_alone = {k: batch[k] for k in ("input_ids", "position_ids")}
         for given, of, says in (
@@ -336,7 +338,9 @@ class Documents(TorchTest):
                 padded["attention_mask"] = (padded["input_ids"] > 0).double()  # 0 and 1 of any kind
                 for batch in ({"input_ids": torch.tensor(tokens)[None], **given}, padded):
                     np.testing.assert_allclose(measured(model, batch)[..., 0], expected, atol=1e-6)
-                    both = headgauge.compare(model, batch, normalizer=["ssmax"], **options)["entropy_with_sinks"]
+                    both = headgauge.compare(model, batch, normalizer=["ssmax"], **options)[
+                        "entropy_with_sinks"
+                    ]
                     own = both.values.take(0, axis=both.dims.index("normalizer"))
                     np.testing.assert_allclose(own[..., 0], expected, atol=1e-6)
                     with self.assertRaisesRegex(errors.BadInputError, f"^{next(iter(given))}: expected none"):

@@ -143,7 +143,10 @@ class Training(TorchTest):
         model = make()
 
         def record(step: int = 1, **more: Any) -> bytes:
-            metrics = {"entropy_normalized_with_sinks": [[0.97] * 4] * 2, "max_weight_with_sinks": [[0.5, None, 0.5, 0.5]] * 2}
+            metrics = {
+                "entropy_normalized_with_sinks": [[0.97] * 4] * 2,
+                "max_weight_with_sinks": [[0.5, None, 0.5, 0.5]] * 2,
+            }
             head = {"schema": "headgauge.monitor/1", "model": "", "family": "gpt2"}
             return json.dumps({**head, "step": step, "metrics": metrics, **more}).encode() + b"\n"
 
@@ -244,7 +247,9 @@ class Training(TorchTest):
             model(batch(1)[:, :40], position_ids=place[:, :40] + 9)
             moved = monitor.step()
         expected = [
-            headgauge.scan(model, given, lengths=[40], queries=999, measures=["weights"])["entropy_with_sinks"].values
+            headgauge.scan(model, given, lengths=[40], queries=999, measures=["weights"])[
+                "entropy_with_sinks"
+            ].values
             for given in (
                 batch(1)[0, :40],
                 {"input_ids": batch(1)[:1, :40], "position_ids": place[:1, :40] + 9},

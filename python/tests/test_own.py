@@ -74,7 +74,9 @@ class Own(unittest.TestCase):
     def test_a_normalizer_in_scan_and_compare(self) -> None:
         own = quick(measures=["weights", "sensitivity"], normalizer=Softmax())
         known = quick(measures=["weights", "sensitivity"])
-        np.testing.assert_allclose(own["entropy_with_sinks"].values, known["entropy_with_sinks"].values, rtol=1e-6)
+        np.testing.assert_allclose(
+            own["entropy_with_sinks"].values, known["entropy_with_sinks"].values, rtol=1e-6
+        )
         self.assertEqual(own.settings["normalizer"], "own-softmax")
         np.testing.assert_allclose(
             own["jacobian_frobenius"].values, known["jacobian_frobenius"].values, rtol=1e-5

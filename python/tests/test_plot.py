@@ -55,7 +55,9 @@ class PlotTest(ResultsTest):
         draw = np.random.default_rng(1)
         values = {step: draw.random((2, 4)) for step in (100, 200, 300)}
         lines = [
-            json.dumps({"schema": "headgauge.monitor/1", "step": k, "metrics": {"entropy_with_sinks": v.tolist()}})
+            json.dumps(
+                {"schema": "headgauge.monitor/1", "step": k, "metrics": {"entropy_with_sinks": v.tolist()}}
+            )
             for k, v in values.items()
         ]
         path = self.folder / "monitor.jsonl"
@@ -98,7 +100,9 @@ class PlotTest(ResultsTest):
         np.testing.assert_array_equal(by_length.images[0].get_array(), metric.values[:, 1, :, -1])
         self.assertEqual((by_length.get_ylabel(), by_length.get_xlabel()), ("layer", "length"))
         by_name = compared.plot.map("entropy_with_sinks", normalizer="ssmax")
-        np.testing.assert_array_equal(by_name.images[0].get_array(), compared["entropy_with_sinks"].values[:, :, 1, 0])
+        np.testing.assert_array_equal(
+            by_name.images[0].get_array(), compared["entropy_with_sinks"].values[:, :, 1, 0]
+        )
         (line,) = plot.curve(name, [(2, 3)], top_n=5).lines
         np.testing.assert_array_equal(line.get_ydata(), metric.values[2, 3, :, place])
 
@@ -123,7 +127,10 @@ class PlotTest(ResultsTest):
         for says, draw in (
             ("loss: expected a metric of layer, head and length or step, found", lambda: plot.curve("loss")),
             ("top_n: expected one of 1, .*found 19", lambda: plot.map("distance", top_n=19)),
-            ("entropy: expected labels of layer, head, length", lambda: plot.map("entropy_with_sinks", top_n=20)),
+            (
+                "entropy: expected labels of layer, head, length",
+                lambda: plot.map("entropy_with_sinks", top_n=20),
+            ),
             ("length: expected one of 32, 64, found 33", lambda: plot.map("entropy_with_sinks", length=33)),
             ("head: expected one of", lambda: plot.curve("entropy_with_sinks", [(0, 99)])),
         ):

@@ -114,7 +114,8 @@ class MetricsTest(ResultsTest):
     def test_a_metric_says_what_it_is(self):
         metric = self.results["entropy_with_sinks"]
         self.assertEqual(
-            (metric.name, metric.dims, metric.unit), ("entropy_with_sinks", ("layer", "head", "length"), "nats")
+            (metric.name, metric.dims, metric.unit),
+            ("entropy_with_sinks", ("layer", "head", "length"), "nats"),
         )
         self.assertEqual(metric.values.shape, tuple(len(self.results.coords[dim]) for dim in metric.dims))
         self.assertEqual(metric.title, "entropy_with_sinks")
@@ -155,7 +156,9 @@ class MetricsTest(ResultsTest):
 
     def test_the_document_has_the_same_numbers(self):
         metric = self.results.document["metrics"]["entropy_with_sinks"]
-        np.testing.assert_array_equal(np.array(metric["values"], float), self.results["entropy_with_sinks"].values)
+        np.testing.assert_array_equal(
+            np.array(metric["values"], float), self.results["entropy_with_sinks"].values
+        )
         self.assertEqual(self.results.settings["lengths"], [32, 64])
         self.assertEqual(self.results.command, "scan")
         self.assertTrue(self.results.summary())
@@ -333,7 +336,9 @@ class TablesTest(ResultsTest):
 
         self.results.to_xarray().to_netcdf(self.folder / "results.nc")
         with xarray.open_dataset(self.folder / "results.nc") as dataset:
-            np.testing.assert_array_equal(dataset["entropy_with_sinks"], self.results["entropy_with_sinks"].values)
+            np.testing.assert_array_equal(
+                dataset["entropy_with_sinks"], self.results["entropy_with_sinks"].values
+            )
 
     @needs("zarr")
     def test_zarr_reads_back(self):
@@ -341,7 +346,9 @@ class TablesTest(ResultsTest):
 
         self.results.to_xarray().to_zarr(self.folder / "results.zarr")
         with xarray.open_zarr(self.folder / "results.zarr") as dataset:
-            np.testing.assert_array_equal(dataset["entropy_with_sinks"], self.results["entropy_with_sinks"].values)
+            np.testing.assert_array_equal(
+                dataset["entropy_with_sinks"], self.results["entropy_with_sinks"].values
+            )
 
 
 class PageTest(ResultsTest):

@@ -50,7 +50,11 @@ class OtherCommandsTest(CommandTest):
         self.assertEqual(found.coords["run"], ["old", "new"])
         values = found["entropy_with_sinks_change"].values
         expected = new["entropy_with_sinks"].values - old["entropy_with_sinks"].values
-        axis = found["entropy_with_sinks_change"].dims.index("run") if "run" in found["entropy_with_sinks_change"].dims else None
+        axis = (
+            found["entropy_with_sinks_change"].dims.index("run")
+            if "run" in found["entropy_with_sinks_change"].dims
+            else None
+        )
         np.testing.assert_allclose(values if axis is None else values.take(-1, axis), expected, atol=1e-12)
         paths = (self.folder / "old", str(self.folder / "new" / "results.json"))
         self.assert_same(headgauge.diff(*paths), found)
@@ -97,7 +101,9 @@ class OtherCommandsTest(CommandTest):
         found = headgauge.series(runs, steps=[0, 10, 40], metrics=["entropy_with_sinks"])
         self.assertEqual((found.command, found.coords["step"]), ("series", [0, 10, 40]))
         for step, run in enumerate(runs):
-            np.testing.assert_array_equal(found["entropy_with_sinks"].values[..., step], run["entropy_with_sinks"].values[..., -1])
+            np.testing.assert_array_equal(
+                found["entropy_with_sinks"].values[..., step], run["entropy_with_sinks"].values[..., -1]
+            )
         for number, run in enumerate(runs):
             run.save(self.folder / f"run-{number}")
         paths = [self.folder / f"run-{number}" for number in range(3)]
@@ -112,7 +118,9 @@ class OtherCommandsTest(CommandTest):
 
     def test_series_names_what_it_cannot_take(self):
         run = quick(WORDS[:3000])
-        generated = headgauge.series((one for one in (run, run)), steps=[0.5, 1e6], metrics="entropy_with_sinks")
+        generated = headgauge.series(
+            (one for one in (run, run)), steps=[0.5, 1e6], metrics="entropy_with_sinks"
+        )
         self.assertEqual(generated.coords["step"], [0.5, 1e6])
         self.assertEqual([one["file"] for one in generated.settings["runs"]], ["results 1", "results 2"])
         self.assertEqual(headgauge.series([run, run], metrics="entropy_with_sinks").coords["step"], [1, 2])

@@ -10,7 +10,7 @@
 namespace headgauge {
 
 struct Predictor {
-  std::string name;            // "entropy", "tokens_for_error sampler=recent", "flag sinks", "layer"
+  std::string name;  // "entropy", "tokens_for_error sampler=recent", "flag sinks", "layer"
   std::vector<double> values;  // by head; NaN: undefined; infinite: none was found
 };
 

@@ -195,8 +195,8 @@ class ScanScope {
     scope_.give("theorem_ratio", computed(ratio, rounded(ratio)));
   }
 
-  Index below_chance(const char* excess) const {
-    return std::ranges::count_if(awake_, [&](const HeadName& head) {
+  Index below_chance(const char* excess, const std::vector<HeadName>& heads) const {
+    return std::ranges::count_if(heads, [&](const HeadName& head) {
       const auto found = find_judged_cell(results_, excess, head);
       return found && no_better_than_chance(*found);
     });
@@ -209,13 +209,16 @@ class ScanScope {
                          find_judged_cell(results_, metric::separability_excess, head);
                      return found && std::isfinite(found->standard_error);
                    }));
-    scope_.count("worse", below_chance(metric::separability_excess));
+    scope_.count("worse", below_chance(metric::separability_excess, awake_));
+    std::vector<HeadName> open = awake_;
+    std::erase_if(open, [&](const HeadName& head) { return !sees_all(head); });
+    scope_.count("among_worse", below_chance(metric::separability_excess, open));
     // Copies of one vector are keys that no head can tell apart.
     const auto equal = mean_over_heads(results_, metric::equal_key_pairs, heads_, {});
     if (!equal || *equal == 0) return;
     const double percent = 100 * *equal;
     scope_.give("equal_pairs", computed(percent, fmt::format("{:.2g}", percent)));
-    scope_.count("apart", below_chance(metric::separability_excess_distinct));
+    scope_.count("apart", below_chance(metric::separability_excess_distinct, awake_));
   }
 
   const Results& results_;

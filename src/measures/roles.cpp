@@ -148,8 +148,7 @@ class RolesMeasure final : public Measure {
     Held rest = whole;
     rest -= sinks;
     // These are in the order of kRoles.
-    const std::array<OfKind, kRoles.size()> kinds = {previous, near, far, copies,
-                                                     induction};
+    const std::array<OfKind, kRoles.size()> kinds = {previous, near, far, copies, induction};
     for (std::size_t k = 0; k < kinds.size(); ++k) {
       Held held = kinds[k].all;
       // If no key or every key is of the kind, the row carries no information.

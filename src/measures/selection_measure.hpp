@@ -18,8 +18,8 @@ struct SelectionGroups {
   // Excludes the other groups: distance and separability at shares of the keys of each row
   // (MeasureOptions::top_share) instead of fixed sizes.
   bool proportion = false;
-  // Other keys than all: separability_excess_with_sinks and what it needs alone, under names of their own,
-  // whatever MeasureOptions::beyond_sinks is.
+  // Other keys than all: separability_excess_with_sinks and what it needs alone, under names of
+  // their own, whatever MeasureOptions::beyond_sinks is.
   MeasureNeeds::Keys keys = MeasureNeeds::Keys::all;
 };
 

@@ -146,7 +146,8 @@ bool is_left_out(std::string_view name, const LabelledArray& metric) {
   constexpr std::string_view kTwin = "_by_position";
   if (!name.ends_with(kTwin) || metric.has_dim("top_share")) return false;
   const std::string_view of = name.substr(0, name.size() - kTwin.size());
-  return find_metric_info(of) != nullptr && of != metric::entropy_with_sinks && of != metric::effective_tokens_with_sinks;
+  return find_metric_info(of) != nullptr && of != metric::entropy_with_sinks &&
+         of != metric::effective_tokens_with_sinks;
 }
 
 }  // namespace

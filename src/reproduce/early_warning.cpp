@@ -120,12 +120,9 @@ Numbers read_case(const Results& one, const Dimension& tasks, Index tokens) {
   const auto over_heads = [&, heads = measured_heads(one)](const char* metric) {
     return mean_over_heads(one, metric, heads, {}).value_or(kUndefined);
   };
-  return {static_cast<double>(task.value_or(-1)),
-          static_cast<double>(tokens),
-          one.at(metric::loss, {0, 0}),
-          one.at(metric::answer_right, {0}),
-          over_heads(metric::entropy_normalized),
-          over_heads(metric::separability_excess),
+  return {static_cast<double>(task.value_or(-1)), static_cast<double>(tokens),
+          one.at(metric::loss, {0, 0}),           one.at(metric::answer_right, {0}),
+          over_heads(metric::entropy_normalized), over_heads(metric::separability_excess),
           over_heads(metric::effective_tokens)};
 }
 

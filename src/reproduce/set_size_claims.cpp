@@ -98,7 +98,8 @@ void separability_bound_tracks(Evidence& found) {
   bool all = true, far = false;
   for (const Index n : middle_sizes(found)) {
     const auto of = [&](const char* metric) { return found.of_heads(metric, {{"top_n", n}}); };
-    auto bounds = of(metric::separability_upper_paper), values = of(metric::separability_with_sinks);
+    auto bounds = of(metric::separability_upper_paper),
+         values = of(metric::separability_with_sinks);
     const auto gaps = paired_differences(bounds, values);
     if (gaps.size() < kFewestOfMedian) continue;
     for (std::size_t h = 0; h < values.size(); ++h) {
@@ -132,7 +133,8 @@ void separability_bound_without_sphere(Evidence& found) {
       const auto at = [&](const char* metric) {
         return found.estimates(metric, {{"length", l}, {"top_n", n}});
       };
-      const auto null = at(metric::separability_null_with_sinks), bound = at(metric::separability_null_lower);
+      const auto null = at(metric::separability_null_with_sinks),
+                 bound = at(metric::separability_null_lower);
       const auto printed = at(metric::separability_lower_paper);
       for (std::size_t h = 0; h < null.size(); ++h) {
         if (std::isnan(null[h].standard_error) || std::isnan(bound[h].value)) continue;

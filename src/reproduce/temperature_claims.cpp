@@ -71,10 +71,10 @@ void cold_raises_the_norm_alone(Evidence& found) {
   const auto norms = [&](double temperature) {
     return values_of(at_temperature(found, metric::norm_at_temperature, temperature));
   };
-  std::array all = {norms(1), norms(kLow),
-                    n ? found.of_heads(metric::separability_excess, {{"top_n", *n}})
-                      : std::vector<double>(),
-                    found.of_heads(metric::cold_separability, {})};
+  std::array all = {
+      norms(1), norms(kLow),
+      n ? found.of_heads(metric::separability_excess, {{"top_n", *n}}) : std::vector<double>(),
+      found.of_heads(metric::cold_separability, {})};
   // Only heads that have all four values.
   std::array<std::vector<double>, 4> known;
   for (std::size_t h = 0; h < std::ranges::min(all, {}, &std::vector<double>::size).size(); ++h) {

@@ -56,7 +56,8 @@ void entropy_grows_where_separability_falls(Evidence& found) {
     };
     const Index first = before - positions.begin(), last = std::ssize(positions) - 1;
     const char* separability = metric::separability_excess;
-    growths = less(at(metric::entropy_normalized_with_sinks, last), at(metric::entropy_normalized_with_sinks, first));
+    growths = less(at(metric::entropy_normalized_with_sinks, last),
+                   at(metric::entropy_normalized_with_sinks, first));
     falls = less(at(separability, first), at(separability, last));
     found.set({{"first", positions.back() / 2}, {"last", positions.back()}});
   }

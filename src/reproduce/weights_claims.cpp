@@ -32,7 +32,8 @@ void weights_are_bounded(Evidence& found) {
 
 void weights_vanish(Evidence& found) {
   const double high = -1 / (1 + found.threshold("tolerance"));
-  const auto exponents = judge_powers(found, metric::max_weight_with_sinks, {"top_n", 0}, 1 / high, high);
+  const auto exponents =
+      judge_powers(found, metric::max_weight_with_sinks, {"top_n", 0}, 1 / high, high);
   found.set("falling", std::ranges::count_if(exponents, [](const Estimate& exponent) {
               return place_of(exponent, -HUGE_VAL, kFalling) == Place::inside;
             }));

@@ -50,9 +50,8 @@ FlagInfo read_flag(nlohmann::json object, const std::string& metric, const Catal
   flag.name = keys.text("name");
   flag.place = keys.take<int>("place");
   flag.role = keys.find<bool>("role").value_or(false);
-  flag.rule = keys.one_of<FlagInfo::Rule>("rule", {{"above", above},
-                                                   {"below", below},
-                                                   {"beyond_chance", beyond_chance}});
+  flag.rule = keys.one_of<FlagInfo::Rule>(
+      "rule", {{"above", above}, {"below", below}, {"beyond_chance", beyond_chance}});
   flag.cutoff = keys.take<double>("cutoff");
   if (keys.has("share_of")) flag.share_of = keys.text("share_of");
   if (!flag.share_of.empty() && flag.rule == beyond_chance) {

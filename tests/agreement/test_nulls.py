@@ -25,7 +25,12 @@ NULLS = (
     "separability_null_with_sinks separability_excess_with_sinks separability_null_local separability_excess_local "
     "separability_sphere"
 ).split()
-FIGURES = ("separability_with_sinks", "separability_null_with_sinks", "separability_null_local", "separability_sphere")
+FIGURES = (
+    "separability_with_sinks",
+    "separability_null_with_sinks",
+    "separability_null_local",
+    "separability_sphere",
+)
 
 
 class Nulls(unittest.TestCase):

@@ -43,15 +43,15 @@ length          64    1024
 loss, nats    5.12    4.30
 perplexity     168    73.7
 
-layer  entropy   eff.    max  sinks    back   90 %   sep.  rand.  crit.  role       flags
+layer  entropy   eff.    max  sinks    back   90 %   sep.  rand.  crit.  roles, flags
 .head   of max   keys    key  share  tokens   keys   N=20   N=20      N
-  0.0     1.00    512   0.01   0.01     256    462   0.21   0.44   >128  -          disp sat over
-  0.1     0.92    290   0.01   0.71     120    300   0.83   0.45     11  sink       over
-  0.2     0.03   1.20   0.97   0.00    1.04   1.00   0.64   0.46      1  -          coll sens
+  0.0     1.00    512   0.01   0.01     256    462   0.21   0.44   >128  wide
+  0.1     0.92    290   0.01   0.71     120    300   0.83   0.45     11  sinks wide
+  0.2     0.03   1.20   0.97   0.00    1.04   1.00   0.64   0.46      1
 
-  1.0     0.22   3.46   0.55   0.05     232   7.25   0.98   0.47      5  -
-  1.1     0.00   1.00   1.00   0.00    0.10   1.00   0.40   0.50      -  -          coll sat
-  1.2     0.73    120   0.10   0.02     100    200   0.62   0.41     45  -          over sens dup
+  1.0     0.22   3.46   0.55   0.05     232   7.25   0.98   0.47      5
+  1.1     0.00   1.00   1.00   0.00    0.10   1.00   0.40   0.50      -
+  1.2     0.73    120   0.10   0.02     100    200   0.62   0.41     45  wide
 
 entropy  Entropy of the weight beyond the sinks as a share of its largest value: near 0 the head
          picks one key when it does not rest, near 1 it averages.
@@ -70,33 +70,12 @@ crit.    The first N at which the head's distance is shown to be its expected on
          (reading “context”), each N tested by itself over its rows. The paper takes it that these
          keys carry its context.
 
-disp     dispersed, 1 of 6 heads: entropy beyond the sinks above 0.95 of its maximum. The head gives
-         nearly the same weight to most keys: its output is close to an average of all that it
-         reads.
-         headgauge compare MODEL --text FILE --heads 0.0 --normalizer uniform
-coll     collapsed, 2 of 6 heads: entropy beyond the sinks below 0.05 of its maximum. The entropy
-         leaves sinks out, so this is a selection: the examples show its keys.
-         headgauge compare MODEL --text FILE --heads 0.2 --pattern topk:k=1
-sat      saturated, 2 of 6 heads: the 95 % interval of its separability beyond the sinks, above that
-         of its weights permuted, ends below 0. Apart from the sinks, the keys with the largest
-         weights stand apart from the others less than if the same weights were assigned to the keys
-         at random: a larger weight is no sign of a more distinct vector.
-         headgauge validate MODEL --text FILE FILE FILE
-over     wide, 3 of 6 heads: 90 % of its weight beyond the sinks on more than 6 % of its
-         keys. The weight is spread over many keys: a cache that keeps a few of them loses some of
-         it.
+wide     3 of 6 heads: 90 % of its weight beyond the sinks on more than 6 % of its keys. The weight
+         is spread over many keys: a cache that keeps a few of them loses some of it.
          headgauge converge MODEL --text FILE
-sens     sensitive, 2 of 6 heads: gradient norm above 0.25 when the two largest logits move apart (T
-         = 1). A small error of the two largest logits moves much of the weight from one key to the
-         other.
-         headgauge compare MODEL --text FILE --heads 0.2 --normalizer softmax:t=2
-dup      redundant, 1 of 6 heads: its top 10 keys overlap by more than 0.8 with another head's.
-         Another head of the layer selects nearly the same keys. The two heads may still read
-         different things from them.
-         headgauge compare MODEL --text FILE --heads 1.2 --normalizer uniform
-sink     sinks, 1 of 6 heads: more than 0.3 of its weight on sinks. Much of the weight rests on
-         keys that take it whatever the query asks for. The metrics beyond the sinks measure what
-         the head selects with the rest of its weight.
+sinks    1 of 6 heads: more than 0.3 of its weight on sinks. Much of the weight rests on keys that
+         take it whatever the query asks for. The metrics beyond the sinks measure what the head
+         selects with the rest of its weight.
          headgauge compare MODEL --text FILE --heads 0.1 --pattern sinks:sinks=4,window=60
 
 )");
@@ -159,12 +138,12 @@ TEST(Table, FitsIn100ColumnsWhateverTheValues) {
 TEST(Table, FlagsThatDoNotFitAreCounted) {
   const TableOptions options{.sort = "jacobian_frobenius"};  // takes room of its own
   const std::string table = render_table(scanned_results(), options);
-  expect_part(table, "  -          disp sat +1\n");
+  expect_part(table, "  sinks wide\n");
   Results r = scanned_results();
-  for (const char* name : {"dormant", "saturated", "wide", "sensitive"}) {
+  for (const char* name : {"wide", "induction", "slow", "dormant"}) {
     r.flags.push_back({name, 1, 0, 1, 1, 1, "", "", {}});
   }
-  expect_part(render_table(r, options), "  -          dorm sat +2\n");
+  expect_part(render_table(r, options), "  induction dormant +2\n");  // roles first
 }
 
 TEST(Table, SortsByAnyMetricOfAHeadLargestFirstUndefinedLast) {
@@ -202,9 +181,9 @@ TEST(Table, ManyHeadsAreFoldedUnlessRowsAreAskedFor) {
   const std::string folded = render_table(r, {});
   EXPECT_TRUE(heads_in(folded).empty()) << folded;
   expect_part(folded,
-              "Flags and roles, and the number of the 72 heads with each\nind       1   7.3\n");
-  expect_part(folded, "sink     41   57 % of the heads");
-  expect_part(folded, "\n    7   0.45  6 sink 1 ind\n");
+              "Flags and roles, and the number of the 72 heads with each\ninduction     1   7.3\n");
+  expect_part(folded, "sinks        41   57 % of the heads");
+  expect_part(folded, "\n    7   0.45  6 sinks 1 induction\n");
   expect_part(folded, "72 heads are folded: --all");
   for (const std::string& line : lines_of(folded)) EXPECT_LE(text_width(line), 100u) << line;
   TableOptions all;
@@ -221,7 +200,7 @@ TEST(Table, UnknownSortListsWhatThereIs) {
     options.sort = name;
     const std::string message =
         thrown<UsageError>([&] { render_table(scanned_results(), options); });
-    expect_part(message, "entropy_normalized_with_sinks, effective_tokens_with_sinks");
+    expect_part(message, "entropy_normalized, effective_tokens");
     expect_part(message, name);
   }
 }

@@ -36,7 +36,12 @@ class Compare(CompareTest):
             self.assertEqual(metrics[name]["dims"], ["normalizer", "outcome", "length"], name)
         for name in ("kl", "critical_n", "critical_n_change"):
             self.assertEqual(metrics[name]["dims"], ["normalizer", "length"], name)
-        for name in ("output_change", "entropy_with_sinks", "entropy_with_sinks_change", "jacobian_spectral_change"):
+        for name in (
+            "output_change",
+            "entropy_with_sinks",
+            "entropy_with_sinks_change",
+            "jacobian_spectral_change",
+        ):
             self.assertEqual(metrics[name]["dims"], ["layer", "head", "normalizer", "length"], name)
         for name in ("distance_change", "separability_with_sinks_change"):
             self.assertEqual(metrics[name]["dims"], ["layer", "head", "normalizer", "length", "top_n"], name)

@@ -185,7 +185,10 @@ class Changes(DiffTest):
         self.assertEqual(len(rows), heads_of_a_phantom * 2 * 3)
         both = {(row["run"], row["head"], row["length"]): row for row in rows}
         old, new = both["old", "2", "64"], both["new", "2", "64"]
-        self.assertEqual(float(new["entropy_with_sinks_change"]), float(new["entropy_with_sinks"]) - float(old["entropy_with_sinks"]))
+        self.assertEqual(
+            float(new["entropy_with_sinks_change"]),
+            float(new["entropy_with_sinks"]) - float(old["entropy_with_sinks"]),
+        )
         self.assertEqual(old["entropy_with_sinks_change"], "")
 
 
@@ -261,7 +264,13 @@ class Gate(DiffTest):
             "(the worst of 2 among 4 values)",
         ])  # fmt: skip
         report = self.gate(
-            {"metric": "entropy_with_sinks", "heads": "0.3", "max_decrease": 0.1, "relative": True, "errors": 0.5},
+            {
+                "metric": "entropy_with_sinks",
+                "heads": "0.3",
+                "max_decrease": 0.1,
+                "relative": True,
+                "errors": 0.5,
+            },
             code=EXCEEDED,
         )
         self.assertTrue(

@@ -41,7 +41,13 @@ class HiddenRows(CommandTest):
             self.assertNotIn("-Inf", said)
             hidden, said = self.scan("hidden.safetensors", "--normalizer", normalizer)
             self.assertIn("2 rows of heads see no key", said)
-            for name in ("entropy_with_sinks", "mass", "distance", "separability_with_sinks", "max_weight_with_sinks"):
+            for name in (
+                "entropy_with_sinks",
+                "mass",
+                "distance",
+                "separability_with_sinks",
+                "max_weight_with_sinks",
+            ):
                 rows, all_rows = (r["metrics"][name]["rows"][0] for r in (hidden, whole))
                 values, all_values = (r["metrics"][name]["values"][0] for r in (hidden, whole))
                 self.assertEqual(values[0], all_values[0], name)  # the head without such rows

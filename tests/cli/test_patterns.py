@@ -50,7 +50,13 @@ class Patterns(CommandTest):
                     self.assertTrue(0.01 < kept < 1, kept)
                 self.assertGreater(min(defined(metrics["output_change"]["values"])), 0)
                 self.assertLess(max(defined(metrics["visible_keys"]["values"])), 40)
-                for name in ("entropy_with_sinks", "distance", "separability_with_sinks", "sensitivity", "union_coverage"):
+                for name in (
+                    "entropy_with_sinks",
+                    "distance",
+                    "separability_with_sinks",
+                    "sensitivity",
+                    "union_coverage",
+                ):
                     self.assertTrue(defined(metrics[name]["values"]), name)
                 for share in defined(metrics["queries_losing_keys"]["values"]):
                     self.assertTrue(0 < share < 1, "the first query sees itself alone")

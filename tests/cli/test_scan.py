@@ -253,7 +253,9 @@ class Models(CommandTest):
         # Each token stands once: the heads that look for its copies and at itself agree.
         self.assertEqual(results["metrics"]["top_overlap_partner"]["values"][0][3:5], [4, 3])
         beyond = results["metrics"]["entropy_normalized"]["values"][0]
-        self.assertGreater(min(beyond[0][-1], beyond[1][-1]), 0.95, "beyond its sink the weights of head 1 are even")
+        self.assertGreater(
+            min(beyond[0][-1], beyond[1][-1]), 0.95, "beyond its sink the weights of head 1 are even"
+        )
         self.assertLess(beyond[4][-1], 0.05)
         flags = {(flag["name"], flag["head"]) for flag in results["flags"]}
         self.assertEqual(flags & {("sinks", 0), ("sinks", 1)}, {("sinks", 1)})

@@ -20,7 +20,9 @@ class Series(CommandTest):
     def test_joins_scans_in_the_order_of_their_numbers(self) -> None:
         folders = [self.scan("check-100", 0.3), self.scan("check-20", 0.6), self.scan("check-5", 1.0)]
         out = self.folder / "series"
-        done = self.succeed("series", *folders, "--metrics", "entropy_with_sinks,max_weight_with_sinks", "--out", str(out))
+        done = self.succeed(
+            "series", *folders, "--metrics", "entropy_with_sinks,max_weight_with_sinks", "--out", str(out)
+        )
         results = validate(out / "results.json")
         self.assertEqual(results["command"], "series")
         self.assertEqual(results["coords"]["step"], [5, 20, 100])
@@ -46,9 +48,13 @@ class Series(CommandTest):
         results = json.loads((out / "results.json").read_text())
         with (out / "heads.csv").open() as file:
             rows = list(csv.DictReader(file))
-        self.assertEqual(list(rows[0]), ["layer", "head", "step", "entropy_with_sinks", "entropy_with_sinks_stderr"])
+        self.assertEqual(
+            list(rows[0]), ["layer", "head", "step", "entropy_with_sinks", "entropy_with_sinks_stderr"]
+        )
         self.assertEqual([row["step"] for row in rows], ["0.5", "1e+06"] * 12)
-        self.assertEqual(float(rows[9]["entropy_with_sinks"]), results["metrics"]["entropy_with_sinks"]["values"][0][4][1])
+        self.assertEqual(
+            float(rows[9]["entropy_with_sinks"]), results["metrics"]["entropy_with_sinks"]["values"][0][4][1]
+        )
         self.assertRegex(done.out, r"step 1000000 +\S*check-1000000/")
         self.assertRegex(done.out, r"(?m)^.* 1\.3 +entropy .* 1000000$")
 

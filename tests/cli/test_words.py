@@ -129,7 +129,10 @@ class Names(WordsTest):
         scan = "scan model --tokens ids.txt"
         for name in ("old", "new"):
             self.scan(*scan.split()[1:], *QUICK, "--out", name)
-        limits = {"schema": "headgauge.limits/1", "limits": [{"metric": "entropy_with_sinks", "max_increas": 1}]}
+        limits = {
+            "schema": "headgauge.limits/1",
+            "limits": [{"metric": "entropy_with_sinks", "max_increas": 1}],
+        }
         self.write("key.json", json.dumps(limits))
         limits["limits"] = [{"metric": "entropi", "max_increase": 1}]
         self.write("limits.json", json.dumps(limits))
@@ -155,7 +158,9 @@ class Names(WordsTest):
     def test_one_metric_or_flag(self) -> None:
         every = json.loads(self.succeed("list", "measures", "--json").out)
         [entropy] = [metric for metric in every if metric["name"] == "entropy_with_sinks"]
-        self.assertEqual(json.loads(self.succeed("list", "measures", "entropy_with_sinks", "--json").out), entropy)
+        self.assertEqual(
+            json.loads(self.succeed("list", "measures", "entropy_with_sinks", "--json").out), entropy
+        )
         text = " ".join(self.succeed("list", "measures", "entropy_with_sinks").out.split())
         for key in ("title", "meaning", "unit", "formula", "source", "group", "dims"):
             self.assertIn(" ".join(entropy[key].split()), text)
@@ -172,7 +177,9 @@ class Names(WordsTest):
         text = " ".join(self.succeed("list", "measures", "wide").out.split())
         self.assertIn("90 % of its weight beyond the sinks on more than 6 % of its keys", text)
         self.refuse(USAGE, "list", "measures", "weights", says=("a group", "write --group weights"))
-        self.refuse(USAGE, "list", "measures", "entropy_with_sinks", "--group", "weights", says="one of the two")
+        self.refuse(
+            USAGE, "list", "measures", "entropy_with_sinks", "--group", "weights", says="one of the two"
+        )
 
 
 class OtherFormats(WordsTest):

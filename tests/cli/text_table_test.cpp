@@ -60,7 +60,7 @@ TEST(TextTable, OfEqualRanksTheFirstIsDropped) {
 
 TEST(TextTable, AWidthThatIsNotGivenIsThatOfTheWidestText) {
   TextTable table(kPlain, {left_column("m"), {"value"}, left_column("where")});
-  table.row({"entropy_with_sinks", "1", "L=64"});
+  table.row({"entropy", "1", "L=64"});
   table.row({"eff", "1000000", ""});
   EXPECT_EQ(table.text(),
             "m         value where\n"

@@ -52,7 +52,7 @@ TEST_P(PhantomSummary, NamesTheHeadsThatWereBuilt) {
   says(1, "1 head looks at what followed earlier copies of the token (induction: head 0.5)");
   says(1, "1 looks at the token before (head 0.2), 1 looks at earlier copies (head 0.3)");
   // Uniform, and one-hot.
-  says(2, "the flattest is head 0.0 (1.00), the sharpest head 0.4 (0.00)");
+  says(2, "the flattest is head 0.0 (entropy 1.00 of its maximum), the sharpest head 0.4 (0.00)");
   says(3, "head 0.4 keeps selecting (0.00 ± 0.00)");
   says(4, "at no N up to 127");
   // The phantom has 128 positions, all of them measured: nothing is foreseen.

@@ -67,10 +67,9 @@ TEST_P(ScalarFlag, IsRaisedBeyondItsThresholdOnly) {
   EXPECT_EQ(flag.advice, "") << "what is not tried is not advised";
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, ScalarFlag,
-    ::testing::Values(ScalarCase{"rate_predicted", .1, .0999, "slow"},
-                      ScalarCase{"sink_weight", .3, .3001, "sinks"}));
+INSTANTIATE_TEST_SUITE_P(All, ScalarFlag,
+                         ::testing::Values(ScalarCase{"rate_predicted", .1, .0999, "slow"},
+                                           ScalarCase{"sink_weight", .3, .3001, "sinks"}));
 
 TEST(Flags, OnlyTheLongestLengthCounts) {
   Results r = two_heads();

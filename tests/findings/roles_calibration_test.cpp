@@ -110,8 +110,8 @@ TEST(RolesCalibration, RandomHeadsHaveNone) {
     }
     double largest = 0;
     for (const HeadName& head : measured_heads(results)) {
-      for (const char* name : {"weight_copies", "weight_induction",
-                               "weight_previous", "sink_weight"}) {
+      for (const char* name :
+           {"weight_copies", "weight_induction", "weight_previous", "sink_weight"}) {
         largest = std::max(largest, find_cell_of_head(results, name, head)->value);
       }
     }

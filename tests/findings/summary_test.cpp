@@ -22,8 +22,8 @@ TEST(Summary, FourLinesInPlainWords) {
   const std::vector<std::string> expected{
       "At L = 1024, 1 of 6 heads rests on sinks, keys that take weight whatever the query (more than"
       " 0.3 of the weight; most in head 0.1, 0.71).",
-      "At L = 1024, 1 of 6 heads averages instead of selecting (entropy above 0.95 of its maximum"
-      " beyond the sinks); the flattest is head 0.0 (1.00), the sharpest head 1.1 (0.00).",
+      "Beyond the sinks at L = 1024, the flattest is head 0.0 (entropy 1.00 of its maximum), the"
+      " sharpest head 1.1 (0.00).",
       "At L = 1024, over all heads, the distance is shown to be the expected one within 5 % at N = 11"
       " first (1.07 %; critical N, reading \"context\"); the median over the heads is closest at N ="
       " 29 (21 to 44; 0.98 of it); one by one 4 of 6 heads get there by N = 128, first"
@@ -305,7 +305,7 @@ TEST_F(RestingHeads, AreNoneThatGrow) {
   for (const char* name : {"critical_n", "separability_excess"}) {
     std::erase_if(results_.metrics, [&](const auto& metric) { return metric.first == name; });
   }
-  results_.metric("effective_tokens_with_sinks")->values = {2, 900, 5, 50, 900, 2, 5, 60, 5, 70, 5, 80};
+  results_.metric("effective_tokens")->values = {2, 900, 5, 50, 900, 2, 5, 60, 5, 70, 5, 80};
   EXPECT_EQ(lines_on_growth(),
             "From L = 64 to L = 1024, head 0.0 goes from 2.00 to 900 effective keys, head 0.2 from "
             "900 to 2.00.");

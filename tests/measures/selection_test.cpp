@@ -100,9 +100,10 @@ class SelectionRows : public ::testing::TestWithParam<Case> {
         for (const auto& [metric, expected] : oracle::measure(row, size)) {
           if (std::ranges::find(left_out, metric) != left_out.end()) continue;
           // Ratios and their bounds are measured against 1, the rest against themselves.
-          const bool is_ratio = metric.starts_with("separability_with_sinks");
+          const bool is_ratio = metric.starts_with("separability");
           const double scale = std::max(std::abs(expected), is_ratio ? 1.0 : 1e-6);
-          const bool is_count = metric == "separability_with_sinks" || metric == "separability_lower";
+          const bool is_count =
+              metric == "separability_with_sinks" || metric == "separability_lower";
           EXPECT_NEAR(at(metric), expected, is_count ? 1e-9 : 1e-4 * scale)
               << metric << " of row " << q << " at N = " << size;
         }
@@ -214,8 +215,8 @@ TEST_P(SelectionRows, SharesAgreeWithTheDefinitions) {
         return values.find(metric + "_at_share")->second(q, static_cast<Index>(s));
       };
       if (n < 2 || shares[s] * n < 1) {
-        EXPECT_TRUE(std::isnan(at("margin")) && std::isnan(at("separability_with_sinks")));
-        EXPECT_TRUE(std::isnan(at("selected_mass")) && std::isnan(at("separability_excess_with_sinks")));
+        EXPECT_TRUE(std::isnan(at("margin")) && std::isnan(at("separability")));
+        EXPECT_TRUE(std::isnan(at("selected_mass")) && std::isnan(at("separability_excess")));
         continue;
       }
       ++measured;
@@ -223,17 +224,18 @@ TEST_P(SelectionRows, SharesAgreeWithTheDefinitions) {
       auto expected = oracle::measure(row, size);
       EXPECT_NEAR(at("selected_mass"), expected["selected_mass"], 1e-5) << q;
       EXPECT_NEAR(at("margin"), expected["margin"], 1e-4 * std::max(expected["margin"], 1e-6)) << q;
-      EXPECT_NEAR(at("separability_with_sinks"), expected["separability_with_sinks"], 1e-9) << q << " at N = " << size;
+      EXPECT_NEAR(at("separability"), expected["separability_with_sinks"], 1e-9)
+          << q << " at N = " << size;
       if ((q + head_.head) % 2 != 0) {
-        EXPECT_TRUE(std::isnan(at("separability_excess_with_sinks")));
+        EXPECT_TRUE(std::isnan(at("separability_excess")));
         continue;
       }
       const oracle::Row permuted =
           permuted_row(q, RandomDomain::separability_pairing, Index{1} << 20);
       const auto apart = oracle::separate(permuted, permuted.points, size).apart;
       const auto null = std::count(apart.begin(), apart.end(), true);
-      EXPECT_NEAR(at("separability_excess_with_sinks"),
-                  at("separability_with_sinks") - static_cast<double>(null) / static_cast<double>(size), 1e-9);
+      EXPECT_NEAR(at("separability_excess"),
+                  at("separability") - static_cast<double>(null) / static_cast<double>(size), 1e-9);
     }
   }
   EXPECT_GT(measured, head_.length() / 2);

@@ -326,7 +326,8 @@ double worst_entropy(const Results& results, const json& expected) {
   for (Index layer = 0; layer < std::ssize(expected); ++layer) {
     for (Index head = 0; head < std::ssize(expected[layer]); ++head) {
       const double of_head = expected[layer][head];
-      worst = std::max(worst, std::abs(results.at("entropy_with_sinks", {layer, head, 0}) - of_head));
+      worst =
+          std::max(worst, std::abs(results.at("entropy_with_sinks", {layer, head, 0}) - of_head));
     }
   }
   return worst;

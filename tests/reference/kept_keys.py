@@ -64,7 +64,10 @@ def kept_rows(
     """The metrics of the group that leave keys out, for each row; NaN where a row has none."""
     beyond = beyond_sinks(block)
     packed = pack(block, beyond)
-    found = {name.removesuffix(WITH_SINKS): values for name, values in paired_rows(packed, cloud, top_n, draws).items()}
+    found = {
+        name.removesuffix(WITH_SINKS): values
+        for name, values in paired_rows(packed, cloud, top_n, draws).items()
+    }
     distinct = pack(block, one_of_each_vector(block, beyond, vectors))
     excess = paired_rows(distinct, cloud, top_n, draws)["separability_excess_with_sinks"]
     return found | {"separability_excess_distinct": excess, "equal_key_pairs": equal_pairs(packed, vectors)}

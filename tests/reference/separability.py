@@ -238,7 +238,11 @@ def paired_rows(block: RowBlock, cloud: Cloud, top_n: list[int], draws: Draws) -
     """Separability, its null and the excess of each row, NaN in the rows left out."""
     real = shares(block, cloud, top_n)
     null = dealt_shares(block, cloud, top_n, draws, NULL_ROWS, PAIRING)
-    return {"separability_with_sinks": real, "separability_null_with_sinks": null, "separability_excess_with_sinks": real - null}
+    return {
+        "separability_with_sinks": real,
+        "separability_null_with_sinks": null,
+        "separability_excess_with_sinks": real - null,
+    }
 
 
 def null_rows(

@@ -91,7 +91,9 @@ class Scan(unittest.TestCase):
                     self.assertAlmostEqual(self.metrics["distance"].values[layer, head, i, j], expected)
                     separable = [brute.separability(a, on_unit_sphere(x), chosen) for a, x, chosen in fit]
                     expected = self.mean([row["separability_with_sinks"] for row in separable])
-                    self.assertAlmostEqual(self.metrics["separability_with_sinks"].values[layer, head, i, j], expected)
+                    self.assertAlmostEqual(
+                        self.metrics["separability_with_sinks"].values[layer, head, i, j], expected
+                    )
                     count = self.metrics["separability_with_sinks"].rows
                     assert count is not None
                     self.assertEqual(count[layer, head, i, j], len(fit))

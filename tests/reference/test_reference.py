@@ -20,7 +20,7 @@ from tests.reference.normalizers import SOFTMAX, make_normalizer
 from tests.reference.rows import RowBlock, find_sinks, row_blocks, softmax
 from tests.reference.separability import LOCAL_ROWS, NULL_ROWS, SPHERE_ROWS, Draws, separability_rows
 from tests.reference.settings import Settings
-from tests.reference.weights import WITH_SINKS, DOUBT, entropy, keys_for_mass, row_values
+from tests.reference.weights import DOUBT, WITH_SINKS, entropy, keys_for_mass, row_values
 
 
 def one_row(logits: Array, depth: int) -> RowBlock:
@@ -207,7 +207,9 @@ class Rows(unittest.TestCase):
                 "attention_distance_with_sinks": float((q * back).sum()),
             }
             for name, value in expected.items():
-                self.assertAlmostEqual(found[name.removesuffix(WITH_SINKS)][t - 1], value, delta=1e-12, msg=name)
+                self.assertAlmostEqual(
+                    found[name.removesuffix(WITH_SINKS)][t - 1], value, delta=1e-12, msg=name
+                )
                 stand_for = found[name.removesuffix(WITH_SINKS) + STAND_FOR][t - 1]
                 self.assertAlmostEqual(stand_for, rest.sum(), delta=1e-12)
             self.assertAlmostEqual(found["sink_weight"][t - 1], 1 - rest.sum(), delta=1e-12)
@@ -313,7 +315,13 @@ class Rows(unittest.TestCase):
         for t in range(2, self.count + 1):
             logits, a, _ = self.row(t)
             for name, domain, every, points, excess in (
-                ("separability_null_with_sinks", philox.PAIRING, NULL_ROWS, u, "separability_excess_with_sinks"),
+                (
+                    "separability_null_with_sinks",
+                    philox.PAIRING,
+                    NULL_ROWS,
+                    u,
+                    "separability_excess_with_sinks",
+                ),
                 ("separability_null_local", philox.LOCAL_PAIRING, LOCAL_ROWS, u, "separability_excess_local"),
                 ("separability_sphere", philox.PAIRING, SPHERE_ROWS, sphere.points, None),
             ):
@@ -422,9 +430,15 @@ class Rows(unittest.TestCase):
         draws, cloud = Draws(seed=3, layer=2, head=1, document=1), self.points.cloud
         all_keys, _ = separability_rows(self.block, cloud, sphere, self.top_n, draws)
         kept = kept_rows(self.block, cloud, self.top_n, draws, np.arange(self.count))
-        for name in ("separability_with_sinks", "separability_null_with_sinks", "separability_excess_with_sinks"):
+        for name in (
+            "separability_with_sinks",
+            "separability_null_with_sinks",
+            "separability_excess_with_sinks",
+        ):
             np.testing.assert_array_equal(kept[name.removesuffix(WITH_SINKS)], all_keys[name])
-        np.testing.assert_array_equal(kept["separability_excess_distinct"], all_keys["separability_excess_with_sinks"])
+        np.testing.assert_array_equal(
+            kept["separability_excess_distinct"], all_keys["separability_excess_with_sinks"]
+        )
         np.testing.assert_array_equal(kept["equal_key_pairs"][1:], 0.0)
 
     def test_nothing_exceeds_the_null_where_keys_are_alike(self) -> None:

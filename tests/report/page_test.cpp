@@ -178,7 +178,8 @@ TEST(Page, HasTheListOfChangesWhereTheResultsLackIt) {
   Results after = made_results();
   for (double& error : after.metric("entropy_with_sinks")->standard_error) error = 0.1;
   const Results before = after;
-  for (double& value : after.metric("entropy_with_sinks")->values) value += 0.5;  // 3.5 standard errors
+  for (double& value : after.metric("entropy_with_sinks")->values)
+    value += 0.5;  // 3.5 standard errors
   after.metric("mass_90_with_sinks")->values[11] = 16;
   Results results = diff(before, after);
   for (const double level : {kFalseDiscoveries, 1e-5}) {

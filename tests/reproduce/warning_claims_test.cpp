@@ -91,9 +91,9 @@ TEST(FallWarns, EachLooksAtItsOwnFall) {
 // Entropy and separability of 20 heads in the last two octaves.
 Claim signs_with(const std::function<double(int)>& growth, const std::function<double(int)>& fall) {
   MadeScan made;
-  made.fill("entropy_normalized_with_sinks_by_position", "position", [&](int head, double label, double) {
-    return label == 1024 ? 0.5 + growth(head) : 0.5;
-  });
+  made.fill(
+      "entropy_normalized_with_sinks_by_position", "position",
+      [&](int head, double label, double) { return label == 1024 ? 0.5 + growth(head) : 0.5; });
   made.fill("separability_excess_by_position", "position",
             [&](int head, double label, double) { return label == 1024 ? 0.5 - fall(head) : 0.5; });
   return judge_claim("entropy_grows_where_separability_falls", made.results);

@@ -26,9 +26,10 @@ TEST(WeightsAreBounded, ByTheLemma) {
 // The largest weight of 20 heads against the mean number of keys of a bin.
 Claim vanishing(const std::function<double(int, double)>& weight) {
   MadeScan made;
-  made.add("max_weight_with_sinks_by_position", {"position"}, [&](int head, std::span<const Index> cell) {
-    return weight(head, mean_keys(made.positions[cell[2]]));
-  });
+  made.add("max_weight_with_sinks_by_position", {"position"},
+           [&](int head, std::span<const Index> cell) {
+             return weight(head, mean_keys(made.positions[cell[2]]));
+           });
   return judge_claim("weights_vanish", made.results);
 }
 

@@ -104,7 +104,8 @@ TEST(Catalogue, AnswersAnOldNameWithTheNewOne) {
             "; it is now \"p\" of rank_correlation");
   EXPECT_EQ(metric_hint("critical_p", {}), "; it is now \"p\" of critical_n");
   EXPECT_EQ(metric_hint("entropy_low", {}), "") << "entropy never had an interval";
-  EXPECT_EQ(metric_hint("entrophy", {"entropy_with_sinks"}), did_you_mean("entrophy", {"entropy_with_sinks"}));
+  EXPECT_EQ(metric_hint("entrophy", {"entropy_with_sinks"}),
+            did_you_mean("entrophy", {"entropy_with_sinks"}));
 }
 
 TEST(Catalogue, RefusesWhatIsNotACompleteDeclaration) {

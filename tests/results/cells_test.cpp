@@ -130,7 +130,7 @@ TEST(MeasuredHeads, ByAnyDefinedCellWithTheirLabels) {
     for (double& value : r.metric(name)->values) value = kUndefined;
   }
   EXPECT_TRUE(measured_heads(r).empty());
-  r.metric("distance")->values[4] = 0;  // layer 5, head 2, first length
+  r.metric("distance")->values[4] = 0;             // layer 5, head 2, first length
   r.metric("mass_90_with_sinks")->values[11] = 1;  // layer 8, head 3
   const auto heads = measured_heads(r);
   ASSERT_EQ(heads.size(), 2u);

@@ -267,7 +267,8 @@ TEST(ChangesOfAComparison, HaveALineForEachHeadAndIntervention) {
 TEST(ChangesOfAComparison, AreRelativeToTheLargestValueOfTheMetric) {
   Results r = compared();
   r.add_metric("entropy_with_sinks", {"normalizer", "length"}, "nats").values = {1, 1, 1, 2, 1, 8};
-  LabelledArray& change = r.add_metric("entropy_with_sinks_change", {"normalizer", "length"}, "nats");
+  LabelledArray& change =
+      r.add_metric("entropy_with_sinks_change", {"normalizer", "length"}, "nats");
   change.values = {0, 0, 0, 1, 0, 7};
   change.change_of = "entropy_with_sinks";
   const ChangeList list = list_changes(r);

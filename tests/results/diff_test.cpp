@@ -352,8 +352,7 @@ TEST(Diff, NothingInCommonIsAnErrorThatSaysWhatEachHolds) {
 TEST(Diff, FlagsGainedAndLost) {
   const auto flagged = [](const std::vector<Flag>& flags) {
     Results r = run_of({0, 1}, {0, 1}, {32});
-    LabelledArray& m =
-        r.add_metric("sink_weight", {"layer", "head", "length"}, "1");
+    LabelledArray& m = r.add_metric("sink_weight", {"layer", "head", "length"}, "1");
     m.values = {0.5, 0.5, 0.5, kUndefined};
     r.flags = flags;
     return r;
@@ -362,8 +361,8 @@ TEST(Diff, FlagsGainedAndLost) {
     return Flag{name, layer, head, 32, 0.99, 0.95, "s", "a"};
   };
   const Results before = flagged({flag("sinks", 0, 0), flag("sinks", 0, 1)});
-  Results after = flagged({flag("sinks", 0, 1), flag("dormant", 1, 0),
-                           flag("sinks", 1, 1), flag("wide", 0, 0)});
+  Results after = flagged(
+      {flag("sinks", 0, 1), flag("dormant", 1, 0), flag("sinks", 1, 1), flag("wide", 0, 0)});
   const Results d = diff(before, after);
   ASSERT_EQ(d.flags.size(), 2u) << "1.1 was measured in neither, wide was not";
   EXPECT_EQ(d.flags[0].name + d.flags[0].change, "sinkslost");

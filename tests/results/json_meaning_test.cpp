@@ -141,10 +141,11 @@ TEST(ResultsChanges, AreReadBackAlsoWhereNothingIsLeftToChance) {
   EXPECT_TRUE(json["changes"][0]["errors"].is_null());
   EXPECT_EQ(json["changes"][0]["stderr"], 0.0);
   EXPECT_TRUE(json["changes"][2]["stderr"].is_null());
-  EXPECT_EQ(json["changes"][1].dump(),
-            R"({"metric":"entropy_with_sinks","labels":{"layer":"5","length":"64"},"cell":[5,1],"before":0.5,)"
-            R"("after":1.5,"change":1.0,"stderr":0.125,"errors":8.0,"degrees_of_freedom":5.5,)"
-            R"("p":0.01,"adjusted_p":0.03,"relative":0.125,"values":7,"changed":6})");
+  EXPECT_EQ(
+      json["changes"][1].dump(),
+      R"({"metric":"entropy_with_sinks","labels":{"layer":"5","length":"64"},"cell":[5,1],"before":0.5,)"
+      R"("after":1.5,"change":1.0,"stderr":0.125,"errors":8.0,"degrees_of_freedom":5.5,)"
+      R"("p":0.01,"adjusted_p":0.03,"relative":0.125,"values":7,"changed":6})");
   EXPECT_EQ(json["change_counts"].dump(),
             R"({"level":0.25,"values":11,"changed":2,"by_chance":0.4375,"unmeasured_values":6,)"
             R"("unmeasured_changed":1,"too_few":4,"found":9000})");

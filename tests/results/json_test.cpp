@@ -295,13 +295,15 @@ TEST(ResultsJson, NamesThePlaceOfAWrongValue) {
     json[Json::json_pointer(pointer)] = value;
     return any_fault([&] { results_from_json(json, "r"); });
   };
-  expect_part(
-      broken("/metrics/entropy_with_sinks/values/1/2", Json{1.0}),
-      "r: metrics: entropy_with_sinks: values[1][2]: expected a list of 2 (length), found a list of 1");
+  expect_part(broken("/metrics/entropy_with_sinks/values/1/2", Json{1.0}),
+              "r: metrics: entropy_with_sinks: values[1][2]: expected a list of 2 (length), found "
+              "a list of 1");
   expect_part(broken("/metrics/entropy_with_sinks/values/1/2/0", "x"),
               "expected a number or null, found \"x\"");
-  expect_part(broken("/metrics/entropy_with_sinks/rows/0/0/0", 1.5), "expected a whole number, found 1.5");
-  expect_part(broken("/metrics/entropy_with_sinks/dims/1", "nose"), "names of coords, found \"nose\"");
+  expect_part(broken("/metrics/entropy_with_sinks/rows/0/0/0", 1.5),
+              "expected a whole number, found 1.5");
+  expect_part(broken("/metrics/entropy_with_sinks/dims/1", "nose"),
+              "names of coords, found \"nose\"");
   expect_part(broken("/metrics/entropy_with_sinks/dims/1", "layer"), "\"layer\" twice");
   expect_part(broken("/metrics/loss", 3), "metrics: loss: expected an object, found 3");
   expect_part(broken("/coords/length/1", Json()), "coords: length[1]: expected a number");

@@ -46,7 +46,8 @@ TEST(MonitorRecords, AreMetricsOverLayerHeadAndStep) {
 }
 
 TEST(MonitorRecords, TheLastOfAStepCountsAndATornLineIsLeftOut) {
-  const std::string whole = record(1, R"("entropy_with_sinks":[[1]])") + record(1, R"("entropy_with_sinks":[[2]])");
+  const std::string whole =
+      record(1, R"("entropy_with_sinks":[[1]])") + record(1, R"("entropy_with_sinks":[[2]])");
   EXPECT_EQ(parse_monitor(whole, "records").at("entropy_with_sinks", {0, 0, 0}), 2.0);
   const Results torn = parse_monitor(whole + kBegin + "2,\"metr", "records");
   EXPECT_EQ(torn.coord_size("step"), 1);
@@ -79,9 +80,11 @@ TEST(MonitorRecords, SayWhatIsWrong) {
   expect_part(error_of(record(1, "")), "metrics");
   for (const char* values :
        {"3", "[]", "[3]", "[[]]", "[[\"a\"]]", "[[1,2],[3]]", "[[1],[2],{}]"}) {
-    EXPECT_NE(error_of(record(1, std::string("\"entropy_with_sinks\":") + values)), "nothing") << values;
+    EXPECT_NE(error_of(record(1, std::string("\"entropy_with_sinks\":") + values)), "nothing")
+        << values;
   }
-  expect_part(error_of(record(1, entropy) + record(2, R"("entropy_with_sinks":[[1,2]])")), "line 2");
+  expect_part(error_of(record(1, entropy) + record(2, R"("entropy_with_sinks":[[1,2]])")),
+              "line 2");
   expect_part(error_of(record(1, entropy, R"(,"warnings":3)")), "warnings");
 }
 
@@ -100,7 +103,8 @@ TEST(MonitorRecords, LookAtAllSizesBeforeTheyTakeMemory) {
   for (int k = 1; k < 300'000; ++k) rows += ",0";
   rows += "]";
   for (int k = 1; k < 300'000; ++k) rows += ",0";
-  expect_part(error_of(record(1, "\"entropy_with_sinks\":" + rows + "]")), "heads as in the first record");
+  expect_part(error_of(record(1, "\"entropy_with_sinks\":" + rows + "]")),
+              "heads as in the first record");
 }
 
 TEST(MonitorRecords, AreWrittenAsTheyReadBack) {

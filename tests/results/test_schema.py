@@ -86,7 +86,11 @@ class Schema(unittest.TestCase):
         ):
             changed = self.made | {"metrics": {name: metric}}
             self.assertTrue(any(fault in found for found in schema.faults_of(changed)), fault)
-        for name, of in (("loss_change", "loss"), ("gaussian_loss", None), ("entropy_with_sinks_change", "entropy_with_sinks")):
+        for name, of in (
+            ("loss_change", "loss"),
+            ("gaussian_loss", None),
+            ("entropy_with_sinks_change", "entropy_with_sinks"),
+        ):
             metric = loss | ({"change_of": of} if of else {})
             self.assertEqual(list(schema.faults_of(self.made | {"metrics": {name: metric}})), [])
 

@@ -112,7 +112,8 @@ TEST(DispersionScan, ForecastsOfTheDemoModelAreJudgedByTheLastOctave) {
           shorter.require_metric("effective_tokens_forecast").at({layer, head, 0});
       EXPECT_LE(forecast.low, forecast.value);
       EXPECT_LE(forecast.value, forecast.high);
-      const double found = measured.at("effective_tokens_with_sinks_by_position", {layer, head, last});
+      const double found =
+          measured.at("effective_tokens_with_sinks_by_position", {layer, head, last});
       const double slack = 1e-4 * found;  // of single precision
       held += forecast.low - slack <= found && found <= forecast.high + slack;
       widths.push_back(forecast.high / forecast.low);

@@ -279,7 +279,8 @@ TEST(Extension, ComparesANormalizerOfOnesOwnWithNamedOnes) {
   options.scan.heads = "1.1";
   const Results one = compared(options);
   EXPECT_NEAR(one.at("entropy_normalized_with_sinks", {1, 1, 2, 1}), 1, 1e-6);
-  EXPECT_EQ(one.at("entropy_normalized_with_sinks", {1, 0, 2, 1}), one.at("entropy_normalized_with_sinks", {1, 0, 0, 1}));
+  EXPECT_EQ(one.at("entropy_normalized_with_sinks", {1, 0, 2, 1}),
+            one.at("entropy_normalized_with_sinks", {1, 0, 0, 1}));
   options.own_normalizers.push_back(options.own_normalizers.front());
   EXPECT_THROW(compared(options), UsageError) << "two of one name";
 }

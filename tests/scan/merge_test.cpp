@@ -14,7 +14,8 @@ Results run_with(double offset, double critical) {
   run.set_coord("head", std::vector<double>{0});
   run.set_coord("length", std::vector<double>{8, 16});
   run.set_coord("position", std::vector<double>{8, 16});
-  LabelledArray& entropy = run.add_metric("entropy_with_sinks", {"layer", "head", "length"}, "nats");
+  LabelledArray& entropy =
+      run.add_metric("entropy_with_sinks", {"layer", "head", "length"}, "nats");
   entropy.values = {offset, offset + 1, offset + 2, offset + 3};
   entropy.standard_error = {3, 3, kUndefined, 3};
   entropy.rows = {8, 16, 8, 16};

@@ -181,7 +181,8 @@ TEST(ScanNormalizer, AHeadsOwnNormalizerIsObeyed) {
     const Results all = scan(plain, options_with("none", name));
     const Results none = scan(plain, options_with("none"));
     const Results both = scan(mixed, options_with("none"));
-    for (const char* metric : {"entropy_with_sinks", "max_weight_with_sinks", "mass", "jacobian_spectral", "mass_90_with_sinks"}) {
+    for (const char* metric : {"entropy_with_sinks", "max_weight_with_sinks", "mass",
+                               "jacobian_spectral", "mass_90_with_sinks"}) {
       EXPECT_EQ(both.at(metric, {0, 0, 0}), all.at(metric, {0, 0, 0})) << name << " " << metric;
       EXPECT_EQ(both.at(metric, {0, 1, 0}), none.at(metric, {0, 1, 0})) << name << " " << metric;
     }

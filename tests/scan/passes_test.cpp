@@ -108,7 +108,8 @@ TEST(Passes, ShortDocumentsLeaveTheLongPasses) {
   EXPECT_EQ(results.metric("entropy_with_sinks")->rows[1], 64);
   auto alone = tiny_source({framed(90, 7)});
   const Results longer = scan(*alone, tiny_options({64}));
-  EXPECT_EQ(results.at("entropy_with_sinks", {1, 3, 1}), longer.at("entropy_with_sinks", {1, 3, 0}));
+  EXPECT_EQ(results.at("entropy_with_sinks", {1, 3, 1}),
+            longer.at("entropy_with_sinks", {1, 3, 0}));
   EXPECT_EQ(testing::notices_with(results, "33 tokens and takes part only up to length 16"), 1);
 }
 
@@ -252,7 +253,8 @@ TEST(Passes, AnInterruptedScanKeepsTheLengthsThatWereFinished) {
             (std::vector<double>{64, 97}));
   auto again = tiny_source({framed(200)});
   const Results whole = scan(*again, tiny_options({64, 97}));
-  EXPECT_EQ(results.metric("separability_with_sinks")->values, whole.metric("separability_with_sinks")->values);
+  EXPECT_EQ(results.metric("separability_with_sinks")->values,
+            whole.metric("separability_with_sinks")->values);
   ASSERT_FALSE(results.notices.empty());
   EXPECT_EQ(results.notices.back(), "interrupted: the lengths 16, 32 are left out");
 

@@ -141,7 +141,8 @@ TEST(Scan, AnInterruptedScanHoldsTheFinishedLayers) {
                                "closest_n_exponent, critical_n_paper, critical_ks_d, "
                                "sensitivity_max, forecast_coverage, loss, loss_by_gap)"),
             1);
-  for (const char* metric : {"entropy_with_sinks", "distance", "separability_with_sinks", "sensitivity"}) {
+  for (const char* metric :
+       {"entropy_with_sinks", "distance", "separability_with_sinks", "sensitivity"}) {
     const std::vector<double>& found = part.metric(metric)->values;
     const auto expected = std::span(full.metric(metric)->values).first(found.size());
     EXPECT_TRUE(std::ranges::equal(found, expected, same)) << metric;
@@ -269,7 +270,8 @@ TEST(Scan, SlidingWindowAndFullVisibility) {
     options.measures = {"weights", "distance", "separability"};
     options.measure.top_n = {1, 5};
     const Results results = scan(source, options);
-    EXPECT_NEAR(results.at("entropy_with_sinks", {0, 0, 0}), direct_entropy(source.head(), 0, 80), 1e-5);
+    EXPECT_NEAR(results.at("entropy_with_sinks", {0, 0, 0}), direct_entropy(source.head(), 0, 80),
+                1e-5);
     const double largest_n = visibility.kind() == Visibility::Kind::sliding_window ? 10 : 80;
     EXPECT_LE(results.at("effective_tokens_with_sinks", {0, 0, 0}), largest_n);
     EXPECT_FALSE(std::isnan(results.at("distance", {0, 0, 0, 1})));
@@ -316,8 +318,8 @@ TEST(Scan, KeysOfAnotherTextAreAllSeenByEachQuery) {
     options.measures = {"weights", "sensitivity"};
     const Results results = scan(source, options);
     for (const auto& [place, length] : {std::pair{0, 32}, {1, 80}}) {
-      EXPECT_NEAR(results.at("entropy_with_sinks", {0, 0, place}), direct_entropy(source.head(), 0, length),
-                  1e-5);
+      EXPECT_NEAR(results.at("entropy_with_sinks", {0, 0, place}),
+                  direct_entropy(source.head(), 0, length), 1e-5);
       EXPECT_EQ(results.at("visible_keys", {0, 0, place}), static_cast<double>(keys));
       EXPECT_TRUE(std::isnan(results.at("attention_distance_with_sinks", {0, 0, place})));
     }
@@ -367,7 +369,8 @@ TEST(ScanReal, Gpt2ScoresGiveTheirPublishedWeights) {
         }
         const auto rows = static_cast<double>(n);
         EXPECT_NEAR(results.at("entropy_with_sinks", {l, h, 0}), entropy / rows, 2e-6);
-        EXPECT_NEAR(results.at("participation_ratio_with_sinks", {l, h, 0}), participation / rows, 1e-5);
+        EXPECT_NEAR(results.at("participation_ratio_with_sinks", {l, h, 0}), participation / rows,
+                    1e-5);
         EXPECT_NEAR(results.at("first_weight", {l, h, 0}), sink / rows, 1e-6);
         EXPECT_NEAR(results.at("jacobian_frobenius", {l, h, 0}), frobenius / rows, 2e-4);
       }

@@ -155,8 +155,8 @@ TEST(Sinks, CanBeHiddenFromSetsAndSlopes) {
   const Results hidden = scan(whole, options);
   options.lengths = {static_cast<int>(kTokensOfSinks) - 1};
   const Results truth = scan(shorter, options);
-  for (const char* metric : {"distance", "expected_distance", "separability_with_sinks", "separability_lower",
-                             "separability_upper_paper"}) {
+  for (const char* metric : {"distance", "expected_distance", "separability_with_sinks",
+                             "separability_lower", "separability_upper_paper"}) {
     SCOPED_TRACE(metric);
     for (Index n = 0; n < 3; ++n) {
       const double expected = truth.at(metric, {0, 0, 0, n});
@@ -287,8 +287,7 @@ TEST(Sinks, OfSmolLm2AreThoseOfTransformers) {
   std::set<std::string> induction;
   Index resting = 0;
   for (const Flag& flag : results.flags) {
-    if (flag.name == "induction")
-      induction.insert(fmt::format("{}.{}", flag.layer, flag.head));
+    if (flag.name == "induction") induction.insert(fmt::format("{}.{}", flag.layer, flag.head));
     resting += flag.name == "sinks";
   }
   EXPECT_EQ(induction, (std::set<std::string>{"17.3", "17.4", "17.5", "18.6"}));

@@ -139,7 +139,8 @@ Results steps() {
   r.set_coord("head", std::vector<double>{0, 1});
   r.set_coord("step", std::vector<double>{1, 2, 4});
   r.set_coord("series_metric", Texts{"entropy_with_sinks", "mass"});
-  r.add_metric(metric::entropy_with_sinks, {"layer", "head", "step"}, "nats").values = {1, 2, 3, 4, 5, 6};
+  r.add_metric(metric::entropy_with_sinks, {"layer", "head", "step"}, "nats").values = {1, 2, 3,
+                                                                                        4, 5, 6};
   r.add_metric(metric::mass, {"layer", "head", "step"}, "1").values = {7, 8, 9, 1, 2, 3};
   LabelledArray& change =
       r.add_metric(metric::series_change, {"layer", "head", "series_metric"}, "1")
