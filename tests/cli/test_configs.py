@@ -62,7 +62,7 @@ class Configs(CommandTest):
         expected = FIGURES[name]["5.24"]
         self.assertAlmostEqual(results["metrics"]["loss"]["values"][0][-1], expected["loss"], delta=2e-5)
         found = results["metrics"]["entropy_with_sinks"]["values"]
-        for layer, values in zip(found, expected["entropy_with_sinks"], strict=True):
+        for layer, values in zip(found, expected["entropy"], strict=True):
             for head, value in zip(layer, values, strict=True):
                 self.assertAlmostEqual(head[-1], value, delta=2e-5)
         said = [notice for notice in results["notices"] if FOLLOWED in notice]

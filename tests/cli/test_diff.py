@@ -205,7 +205,7 @@ class Overlap(DiffTest):
     def test_a_choice_of_metrics_and_heads(self) -> None:
         self.scan("one", 1)
         self.scan("four", 4)
-        self.succeed("diff", "one", "four", "--metrics", "entropy,max_weight_with_sinks_by_position",
+        self.succeed("diff", "one", "four", "--metrics", "entropy_with_sinks,max_weight_with_sinks_by_position",
                      "--heads", "0.1-2", "--out", "out", "--quiet")  # fmt: skip
         difference = self.read("out/results.json")
         self.assertEqual(set(difference["metrics"]), {
@@ -257,9 +257,9 @@ class Gate(DiffTest):
         )  # fmt: skip
         up, down = (f"{value:.4g}" for value in self.before)
         self.assertEqual(report.splitlines(), [
-            f"limit exceeded: entropy of head 0.1 at length 128: {up} -> "
+            f"limit exceeded: entropy_with_sinks of head 0.1 at length 128: {up} -> "
             f"{self.before[0] + 0.25:.4g}, an increase of 0.25 where 0.2 is allowed",
-            f"limit exceeded: entropy of head 0.1 at length 128: {up} -> "
+            f"limit exceeded: entropy_with_sinks of head 0.1 at length 128: {up} -> "
             f"{self.before[0] + 0.25:.4g}, an increase of 0.25 where 0.1 is allowed "
             "(the worst of 2 among 4 values)",
         ])  # fmt: skip
@@ -275,7 +275,7 @@ class Gate(DiffTest):
         )
         self.assertTrue(
             report.startswith(
-                f"limit exceeded: entropy of head 0.3 at length 128: {down} -> "
+                f"limit exceeded: entropy_with_sinks of head 0.3 at length 128: {down} -> "
                 f"{self.before[1] - 0.5:.4g}, a decrease of 0.5 where {0.1 * self.before[1]:.4g} (10 % of the old "
                 "value) and 0.5 errors of "
             ),
@@ -356,7 +356,7 @@ class BadFiles(DiffTest):
         name = self.limits({"metric": "entropy_with_sinks", "max_increase": 9})
         gate = run("diff", "one", "holed", "--limits", name, cwd=self.folder)
         self.assertEqual(gate.code, EXCEEDED)
-        self.assertRegex(gate.out, "limit exceeded: entropy of head 0.2 at length 64: .* undefined")
+        self.assertRegex(gate.out, "limit exceeded: entropy_with_sinks of head 0.2 at length 64: .* undefined")
         gate = run("diff", "holed", "one", "--limits", name, cwd=self.folder)
         self.assertEqual(gate.code, 0)
         self.assertIn("2 values checked; 1 undefined in the old file were not", gate.out)

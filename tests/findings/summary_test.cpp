@@ -202,8 +202,8 @@ TEST(Summary, CountsRolesAndNamesTheHeadsOfTheRareOnes) {
   EXPECT_EQ(
       texts(r)[1],
       "Beyond the sinks at L = 1024, 2 heads look at what followed earlier copies of the "
-      "token (induction: head 0.2, head 1.0), 1 looks at the token before (head 0.2), 1 stays "
-      "near (head 1.1).");
+      "token (induction: head 0.2, head 1.0), 1 looks at the token before (previous: head 0.2), "
+      "1 stays near (near: head 1.1).");
 }
 
 TEST(Summary, SaysWhatTheTheoremExpectsAndWhatCopiesDo) {
