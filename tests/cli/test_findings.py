@@ -79,7 +79,7 @@ class Findings(SharesTest):
         # A flag's command names the first head that carries it.
         self.assertRegex(
             shown,
-            r"wide, \d+ of 36 heads: [^\n]*(\n +[^\n]*)*? +headgauge converge MODEL --text FILE\n",
+            r"wide +\d+ of 36 heads: [^\n]*(\n +[^\n]*)*? +headgauge converge MODEL --text FILE\n",
         )
         self.assertRegex(
             shown, r" +headgauge compare MODEL --text FILE --heads \d\.\d --pattern window:size=64\n"
