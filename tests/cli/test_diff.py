@@ -356,7 +356,9 @@ class BadFiles(DiffTest):
         name = self.limits({"metric": "entropy_with_sinks", "max_increase": 9})
         gate = run("diff", "one", "holed", "--limits", name, cwd=self.folder)
         self.assertEqual(gate.code, EXCEEDED)
-        self.assertRegex(gate.out, "limit exceeded: entropy_with_sinks of head 0.2 at length 64: .* undefined")
+        self.assertRegex(
+            gate.out, "limit exceeded: entropy_with_sinks of head 0.2 at length 64: .* undefined"
+        )
         gate = run("diff", "holed", "one", "--limits", name, cwd=self.folder)
         self.assertEqual(gate.code, 0)
         self.assertIn("2 values checked; 1 undefined in the old file were not", gate.out)

@@ -56,7 +56,7 @@ class Series(CommandTest):
             float(rows[9]["entropy_with_sinks"]), results["metrics"]["entropy_with_sinks"]["values"][0][4][1]
         )
         self.assertRegex(done.out, r"step 1000000 +\S*check-1000000/")
-        self.assertRegex(done.out, r"(?m)^.* 1\.3 +entropy .* 1000000$")
+        self.assertRegex(done.out, r"(?m)^.* 1\.3 +entropy_with_sinks .* 1000000$")
 
     def test_says_when_names_give_no_steps(self) -> None:
         files = [self.scan("f16", 1.0), self.scan("q4", 0.3)]

@@ -50,7 +50,9 @@ TEST_P(PhantomSummary, NamesTheHeadsThatWereBuilt) {
   says(0, "most in head 0.1");
   says(0, ": more than 5 % goes to the first token in 1 head");
   says(1, "1 head looks at what followed earlier copies of the token (induction: head 0.5)");
-  says(1, "1 looks at the token before (previous: head 0.2), 1 looks at earlier copies (copies: head 0.3)");
+  says(1,
+       "1 looks at the token before (previous: head 0.2), 1 looks at earlier copies (copies: head "
+       "0.3)");
   // Uniform, and one-hot.
   says(2, "the flattest is head 0.0 (entropy 1.00 of its maximum), the sharpest head 0.4 (0.00)");
   says(3, "head 0.4 keeps selecting (0.00 ± 0.00)");
