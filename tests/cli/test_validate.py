@@ -129,7 +129,7 @@ class ValidateTasks(SharesTest):
             "shown to lose answers under window:size=8",
         ):
             self.assertIn(words, printed)
-        self.assertRegex(printed, r"attention_distance_with_sinks is not shown to predict .* \(rho")
+        self.assertRegex(printed, r"attention_distance is not shown to predict .* \(rho")
         self.succeed("report", "out")
 
     def test_one_task_is_halved_and_says_so(self) -> None:

@@ -137,7 +137,7 @@ class Names(WordsTest):
         limits["limits"] = [{"metric": "entropi", "max_increase": 1}]
         self.write("limits.json", json.dumps(limits))
         for code, words, near in (
-            (USAGE, f"{scan} --sort entropi", "entropy_with_sinks"),
+            (USAGE, f"{scan} --sort entropi", "entropy"),
             (USAGE, f"{scan} --measures weight", "weights"),
             (USAGE, f"{scan} --normalizer entmax:alpa=1.5", "alpha"),
             (USAGE, f"{scan} --x embeding", "embedding"),
@@ -146,10 +146,10 @@ class Names(WordsTest):
             (USAGE, f"{scan} --length 32", "--lengths"),
             (USAGE, "compare model --tokens ids.txt --normalizers ssmax", "--normalizer"),
             (USAGE, "list measures --group weigths", "weights"),
-            (USAGE, "list measures entropi", "entropy_with_sinks"),
-            (USAGE, "list measures inductio", "induction"),
-            (USAGE, "diff old new --metrics entropi", "entropy_with_sinks"),
-            (BAD_INPUT, "diff old new --limits limits.json", "entropy_with_sinks"),
+            (USAGE, "list measures entropi", "entropy"),
+            (USAGE, "list measures previos", "previous"),
+            (USAGE, "diff old new --metrics entropi", "entropy"),
+            (BAD_INPUT, "diff old new --limits limits.json", "entropy"),
             (BAD_INPUT, "diff old new --limits key.json", "max_increase"),
         ):
             self.refuse_each((code, words, f"(did you mean {near}?)"))
