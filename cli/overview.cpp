@@ -43,7 +43,7 @@ double median_of(const Results& results, const std::string& metric,
   return median(std::move(values));
 }
 
-// Example: "9 sink, 2 ind": the roles of a layer's heads.
+// Example: "9 sinks 2 induction": the roles of a layer's heads.
 std::string roles_of_layer(const Results& results, int layer) {
   std::string text;
   for (const FlagInfo& info : flag_infos()) {

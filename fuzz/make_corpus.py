@@ -172,7 +172,7 @@ FILES["ids/large"] = b"2147483647 2147483648"
 
 
 def monitor_record(step, **rest):
-    start = {"schema": "headgauge.monitor/1", "model": "tiny", "family": "gpt2", "step": step, "tokens": 64}
+    start = {"schema": "headgauge.monitor/2", "model": "tiny", "family": "gpt2", "step": step, "tokens": 64}
     return json.dumps({**start, **rest}, separators=(",", ":"))
 
 
@@ -249,7 +249,7 @@ LANGUAGES = {
         "converge --grid 64:512:8 --replicates 20 --tolerances 0.1,0.05",
         "synthetic --scales 0.05:50:12 --radii 0.5,1 --dimension 50 --variance 0.1 --full",
         "compare --normalizer ssmax:s=0.43,b=0,sparsemax --each head",
-        "diff --metrics entropy,loss --heads 0.1",
+        "diff --metrics entropy_with_sinks,loss --heads 0.1",
         "plan --memory 0.5 --curve 0.25,0.5 --steps 20",
     ],
 }

@@ -125,6 +125,7 @@ KINDS = {"weight_recent": "weight_near", "weight_distant": "weight_far", "weight
 WITH_SINKS = re.compile(
     f"({'|'.join(sorted(SELECTION, key=len, reverse=True))})(_beyond_sinks)?(_by_position)?(_change)?"
 )
+FLAGS = {"over_selected": "wide"}
 COMPARISONS = ("run", "normalizer", "pattern")
 PARTS = ("values", "stderr", "degrees_of_freedom", "rows")
 
@@ -229,8 +230,20 @@ class Renamed:
             return [self.cells(name, nested, dims, labels | {dim: k}) for k in size]
         at = self.index(name, labels)
         for dim in dims:
-            nested = nested[at[dim]]  # type: ignore[index]
+            place = self.place(dim, at[dim])
+            if place is None:
+                return None  # of a predictor that is gone
+            nested = nested[place]  # type: ignore[index]
         return nested
+
+    def place(self, dim: str, place: int) -> int | None:
+        """The place of a label of schema 2 along a dim; None for a flag that is gone."""
+        if dim != "predictor":
+            return place
+        name, *rest = self.old["coords"][dim][place].split(" ", 1)
+        label = " ".join((beyond_the_sinks(name), *(FLAGS.get(word, word) for word in rest)))
+        new = self.new["coords"][dim]
+        return new.index(label) if label in new else None
 
     def coords(self) -> dict:
         coords = self.new["coords"]

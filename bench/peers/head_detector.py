@@ -21,9 +21,9 @@ from transformer_lens.head_detector import detect_head
 from transformers import GPT2LMHeadModel
 
 HEADS = {
-    "weight_previous": "previous_token_head",
-    "weight_duplicate": "duplicate_token_head",
-    "weight_induction": "induction_head",
+    "weight_previous_with_sinks": "previous_token_head",
+    "weight_copies_with_sinks": "duplicate_token_head",
+    "weight_induction_with_sinks": "induction_head",
 }
 
 

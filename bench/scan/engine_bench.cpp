@@ -34,13 +34,13 @@ class EntropySet final : public Measure {
   explicit EntropySet(int top, bool mass_90) : top_(top), mass_90_(mass_90) {}
   void declare(MetricRegistry& metrics) override {
     mass_ = metrics.add("mass");
-    entropy_ = metrics.add("entropy");
-    effective_tokens_ = metrics.add("effective_tokens");
-    participation_ratio_ = metrics.add("participation_ratio");
-    max_weight_ = metrics.add("max_weight");
+    entropy_ = metrics.add("entropy_with_sinks");
+    effective_tokens_ = metrics.add("effective_tokens_with_sinks");
+    participation_ratio_ = metrics.add("participation_ratio_with_sinks");
+    max_weight_ = metrics.add("max_weight_with_sinks");
     jacobian_frobenius_ = metrics.add("jacobian_frobenius");
     logit_range_ = metrics.add("logit_range");
-    mass_90_metric_ = metrics.add("mass_90");
+    mass_90_metric_ = metrics.add("mass_90_with_sinks");
   }
   MeasureNeeds needs() const override { return {.weights = top_ > 0 || mass_90_, .top = top_}; }
   void observe(const RowBlock& block, int, RowSink& sink) override {

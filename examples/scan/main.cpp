@@ -15,7 +15,7 @@ int main(int argc, char** argv) try {
 
   for (hg::Index layer = 0; layer < results.coord_size("layer"); ++layer) {
     for (hg::Index head = 0; head < results.coord_size("head"); ++head) {
-      const double keys = results.at(hg::metric::effective_tokens_with_sinks, {layer, head, 0});
+      const double keys = results.at(hg::metric::effective_tokens, {layer, head, 0});
       std::printf("head %td.%td attends to %.1f of 32 keys\n", layer, head, keys);
     }
   }

@@ -22,8 +22,8 @@ def figure(logs: Logs, path: Path) -> None:
     by_length, *by_step = panels.flat
     # Each panel draws one number of the heads of the last layer at every look.
     drawn = {
-        "weight_induction": ("weight of the strongest induction head", np.nanmax),
-        "entropy_normalized": ("entropy of its maximum, mean", np.nanmean),
+        "weight_induction_with_sinks": ("weight of the strongest induction head", np.nanmax),
+        "entropy_normalized_with_sinks": ("entropy of its maximum, mean", np.nanmean),
         "sink_weight": ("weight on sinks, mean", np.nanmean),
     }
     styles = itertools.cycle(("-", "--", ":", "-."))

@@ -78,7 +78,7 @@ def forecast(run: Run, folder: Path, cases: int = CASES, rules: tuple[str, ...] 
         )  # fmt: skip
         loss = results["loss_change"].values[..., -1].mean(axis=1)
         right = results["answer_right"].values.mean(axis=1)
-        entropy = results["entropy_normalized"]
+        entropy = results["entropy_normalized_with_sinks"]
         of_rules = np.moveaxis(entropy.values, entropy.dims.index("normalizer"), 0)
         for place, name in enumerate(found):
             found[name][f"loss_change_{times}"] = round(float(loss[place]), 5)
@@ -86,7 +86,7 @@ def forecast(run: Run, folder: Path, cases: int = CASES, rules: tuple[str, ...] 
             found[name][f"entropy_{times}"] = round(float(np.nanmean(of_rules[place])), 5)
         path.unlink()
     looks = json.loads((folder / f"{run.name}.json").read_text("utf-8"))["looks"]
-    weight = float(np.nanmax(np.array(looks[-1]["weight_induction"], dtype=float)))
+    weight = float(np.nanmax(np.array(looks[-1]["weight_induction_with_sinks"], dtype=float)))
     for name, of_rule in found.items():
         of_rule["kept_8"] = round(kept(SPECS[name], weight, data.length, TIMES[-1]), 5)
     log = {"data": data.name, "forecast": run.name, "seed": run.seed, "weight": weight, "rules": found}

@@ -33,8 +33,8 @@ from logs import (
 
 HERE = Path(__file__).parent
 MEASURES = {
-    "entropy of max": "entropy_normalized", "effective keys": "effective_tokens", "entropy slope": "entropy_slope",
-    "separability above chance": "separability_excess", "sensitivity": "sensitivity", "norm of J": "jacobian_spectral",
+    "entropy of max": "entropy_normalized_with_sinks", "effective keys": "effective_tokens_with_sinks", "entropy slope": "entropy_slope",
+    "separability above chance": "separability_excess_with_sinks", "sensitivity": "sensitivity", "norm of J": "jacobian_spectral",
     "largest logit": "largest_logit", "on sinks": "sink_weight",
 }  # fmt: skip
 
@@ -189,7 +189,11 @@ def warnings_table(logs: Logs) -> str:
 def forming_table(logs: Logs) -> str:
     """By headgauge.series(): in how many heads of a run the weight is shown to grow, and of the head
     where it grows most, by how much, and from which step on half of that was there."""
-    watched = {"induction": "weight_induction", "previous token": "weight_previous", "sinks": "sink_weight"}
+    watched = {
+        "induction": "weight_induction_with_sinks",
+        "previous token": "weight_previous_with_sinks",
+        "sinks": "sink_weight",
+    }
     rows = []
     for rule in logs.rules:
         cells = []

@@ -32,7 +32,7 @@ KEPT: tuple[MetricName, ...] = (
     "entropy_with_sinks", "entropy_normalized_with_sinks", "effective_tokens_with_sinks", "max_weight_with_sinks", "sink_weight", "logit_range",
     "largest_logit", "mean_logit", "log_sum_exp", "separability_excess_with_sinks", "jacobian_spectral",
 )  # fmt: skip
-SCHEMA = "headgauge.monitor/1"
+SCHEMA = "headgauge.monitor/2"
 BEGIN = json.dumps({"schema": SCHEMA})[:-1].encode()  # of the line of every record
 SHORTEST = 32  # minimum number of tokens of a measured text
 # Errors that end no training.
@@ -98,7 +98,7 @@ class Monitor:
     last batch, with `queries` sampled rows in each octave of position: a forward pass without
     gradients in evaluation mode, after which the model and the random state are as before. Metrics
     per head: entropy, effective tokens and largest weight (sinks included), weight on sinks, range of the logits,
-    largest logit, mean logit, log-sum-exp, separability above its null, spectral norm of the
+    largest logit, mean logit, log-sum-exp, separability above its null (sinks included), spectral norm of the
     Jacobian (docs/formats.md).
 
     `path`: a JSON Lines file to which each record is appended, or a folder, for its monitor.jsonl. A training that is

@@ -147,7 +147,7 @@ class Training(TorchTest):
                 "entropy_normalized_with_sinks": [[0.97] * 4] * 2,
                 "max_weight_with_sinks": [[0.5, None, 0.5, 0.5]] * 2,
             }
-            head = {"schema": "headgauge.monitor/1", "model": "", "family": "gpt2"}
+            head = {"schema": "headgauge.monitor/2", "model": "", "family": "gpt2"}
             return json.dumps({**head, "step": step, "metrics": metrics, **more}).encode() + b"\n"
 
         def of(*shape: int) -> dict[str, Any]:
@@ -159,7 +159,7 @@ class Training(TorchTest):
             b"\0" * 9 + b"\n", own[:60] + b"\n", b"[" * 10**5 + b"\n", record(step="one"), record(step=1e999),
             record(metrics=None), record(metrics=[1]), record(metrics={"entropy_normalized_with_sinks": [[0.5], [0.5, 1]]}),
             record(metrics={"entropy_normalized_with_sinks": [[10**400] * 4] * 2}), record(metrics={"entropy_normalized_with_sinks": "none"}),
-            b'{"schema": "headgauge.monitor/1"}\n',
+            b'{"schema": "headgauge.monitor/2"}\n',
         ]  # fmt: skip
         goes_on: list[tuple[bytes, bytes]] = [(text, text) for text in (
             b"", b"\n", own, record(step=9), record(metrics=of(2, 4)), record(metrics={"another": [[1] * 4] * 2}),
@@ -167,7 +167,7 @@ class Training(TorchTest):
         )] + [
             (own[:-1], own), (own + b'{"my": "note', own + b'{"my": "note\n'), (own + b"[1]", own + b"[1]\n"),
             (own + begun, own), (own + own[:7], own), (own + b"{", own), (begun, b""), (b"note\n" + begun, b"note\n"),
-            (own + b'{"schema": "headgauge.monitor/1"}', own + b'{"schema": "headgauge.monitor/1"}\n'),
+            (own + b'{"schema": "headgauge.monitor/2"}', own + b'{"schema": "headgauge.monitor/2"}\n'),
         ]  # fmt: skip
         stays: list[bytes | None] = [
             b'{"my": "data"}', b'{"my": "data"}\n', b"{", b'{"my": "da', b"[1, 2]", b"text\nmore", bytes(range(256)), b"\xff\xfe",

@@ -43,7 +43,7 @@ class PlotTest(ResultsTest):
         image = plot.map("entropy_with_sinks", length=32).images[0].get_array()
         np.testing.assert_array_equal(image, entropy.values[..., 0])
         longest = plot.map("entropy_with_sinks")
-        self.assertEqual(longest.get_title(), "entropy at length 64")
+        self.assertEqual(longest.get_title(), "entropy with sinks at length 64")
         np.testing.assert_array_equal(longest.images[0].get_array(), entropy.values[..., 1])
         (line,) = plot.curve("entropy_with_sinks", [(2, 3)]).lines
         np.testing.assert_array_equal(line.get_xdata(), [32, 64])
@@ -56,7 +56,7 @@ class PlotTest(ResultsTest):
         values = {step: draw.random((2, 4)) for step in (100, 200, 300)}
         lines = [
             json.dumps(
-                {"schema": "headgauge.monitor/1", "step": k, "metrics": {"entropy_with_sinks": v.tolist()}}
+                {"schema": "headgauge.monitor/2", "step": k, "metrics": {"entropy_with_sinks": v.tolist()}}
             )
             for k, v in values.items()
         ]
@@ -108,7 +108,9 @@ class PlotTest(ResultsTest):
 
     def test_long_lengths_are_written_out(self):
         results = self.crafted(lambda document: document["coords"].update(length=[32, 1048576]))
-        self.assertEqual(results.plot.map("entropy_with_sinks").get_title(), "entropy at length 1048576")
+        self.assertEqual(
+            results.plot.map("entropy_with_sinks").get_title(), "entropy with sinks at length 1048576"
+        )
         self.assertIn("at length 1048576", results._repr_html_())
 
     def test_a_length_without_values_is_a_gap(self):

@@ -155,7 +155,8 @@ class OtherCommandsTest(CommandTest):
         self.assertEqual(exceeded(max_increase=9, max_decrease=9), [])
         (sentence,) = exceeded(max_increase=0, max_decrease=0)
         self.assertRegex(
-            sentence, r"^limit exceeded: entropy of head \d\.\d at length \d+: .* where 0 is allowed"
+            sentence,
+            r"^limit exceeded: entropy_with_sinks of head \d\.\d at length \d+: .* where 0 is allowed",
         )
 
     def test_reproduce_leaves_no_files_behind(self):

@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kMonitorSchema = "headgauge.monitor/1";
+constexpr const char* kMonitorSchema = "headgauge.monitor/2";
 constexpr const char* kMonitorAdvice = "give the file that headgauge.Monitor wrote";
 constexpr std::int64_t kLastStep = std::int64_t{1} << 53;
 

@@ -144,7 +144,7 @@ class Choices(ScanTest):
                 for alone, together in zip(flat(metric["values"]), flat(every[name]["values"])):
                     # Not to the bit: what others need may be computed in another order. A bound on separability is
                     # what is left of 1, so that digits of float32 are those of 1, however small it is.
-                    digits = 2.0**-23 if "separability_with_sinks" in name else 0
+                    digits = 2.0**-23 if "separability" in name else 0
                     same = alone == together or abs(alone - together) <= max(1e-5 * abs(together), digits)
                     self.assertTrue(same, f"{name}: {alone} and {together}")
 

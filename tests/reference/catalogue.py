@@ -94,7 +94,7 @@ _SIMPLE = Tolerance(2e-5, 1e-2)  # means of what single precision gets from the 
 _BY_GROUP = {
     "logits": Tolerance(2e-5, 1.0),
     "distance": Tolerance(1e-3, 1e-3),
-    "separability_with_sinks": Tolerance(0.0, absolute=1e-2),
+    "separability": Tolerance(0.0, absolute=1e-2),
     "coverage": Tolerance(0.0, absolute=1e-2),
 }
 

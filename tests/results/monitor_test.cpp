@@ -14,7 +14,7 @@
 namespace headgauge {
 namespace {
 
-const std::string kBegin = R"({"schema":"headgauge.monitor/1","model":"m","family":"gpt2","step":)";
+const std::string kBegin = R"({"schema":"headgauge.monitor/2","model":"m","family":"gpt2","step":)";
 
 std::string record(int step, const std::string& metrics, const std::string& rest = "") {
   return kBegin + std::to_string(step) + R"(,"metrics":{)" + metrics + "}" + rest + "}\n";
@@ -74,7 +74,7 @@ TEST(MonitorRecords, WarningsNameTheirHeads) {
 TEST(MonitorRecords, SayWhatIsWrong) {
   const std::string entropy = R"("entropy_with_sinks":[[1,2],[3,4]])";
   expect_part(error_of(""), "at least one record");
-  expect_part(error_of("{}\n"), "headgauge.monitor/1");
+  expect_part(error_of("{}\n"), "headgauge.monitor/2");
   expect_part(error_of(kBegin + "-1,\"metrics\":{}}\n"), "step");
   expect_part(error_of(kBegin + "1}\n"), "metrics");
   expect_part(error_of(record(1, "")), "metrics");

@@ -166,7 +166,7 @@ function monitorRecords(): string {
       layer === 1 && head === 2 ? Math.exp(-k / 3) : k === 5 && head === 3 ? null : 1 - 0.02 * k * (head + 1),
     );
     return JSON.stringify({
-      schema: "headgauge.monitor/1",
+      schema: "headgauge.monitor/2",
       model: "a <b>model</b>",
       family: "gpt2",
       step: 100 * (k + 1),

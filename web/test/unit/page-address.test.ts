@@ -5,7 +5,7 @@ test("an address survives the way through the location bar", () => {
   const addresses = [
     { view: "overview", item: "", query: {} },
     { view: "head", item: "3.5", query: {} },
-    { view: "heads", item: "", query: { filter: "3.* dispersed", sort: "-entropy" } },
+    { view: "heads", item: "", query: { filter: "3.* wide", sort: "-entropy" } },
     { view: "claims", item: "a/b & c?", query: { normalizer: "ssmax:s=0.43,b=0", "a&b": "50 %" } },
   ];
   for (const address of addresses) expect(parseAddress(formatAddress(address))).toEqual(address);
