@@ -1,8 +1,6 @@
 // headgauge converge: how much context a head needs.
 #include "headgauge/converge.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <memory>
 #include <set>

@@ -1,8 +1,6 @@
 // headgauge diff: what changed between two files of results, and whether limits hold.
 #include "headgauge/diff.hpp"
 
-#include <fmt/format.h>
-
 #include <memory>
 #include <string>
 #include <vector>

@@ -1,7 +1,6 @@
 // headgauge inspect: shows the contents of a checkpoint or dump without computing anything.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"

@@ -1,8 +1,6 @@
 // headgauge report: draws results as a page or as SVG files.
 #include "headgauge/report.hpp"
 
-#include <fmt/format.h>
-
 #include <filesystem>
 #include <memory>
 #include <optional>

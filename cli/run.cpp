@@ -107,7 +107,8 @@ Operand model_operand(InputOptions& o, std::string unless) {
               "A checkpoint folder, a .safetensors file next to its config.json, a .gguf file, "
               "a name in the Hugging Face cache, or a dump file",
           .value = &o.model,
-          .unless = std::move(unless)};
+          .unless = std::move(unless),
+          .expects = "a model"};
 }
 
 std::vector<Option> options_of(OutputOptions& o) {

@@ -1,6 +1,4 @@
 // Draws the tables of the view.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "cli/table_header.hpp"

@@ -109,9 +109,7 @@ Words sorted_out(const CommandNode& command, std::span<const std::string> words)
     } else if (const Option* const option = command.find_option(name_in(word))) {
       Typed& typed = found.options.emplace_back(Typed{option});
       const std::size_t equals = word.find('=');
-      if (equals + 1 < word.size() && equals != word.npos) {
-        typed.values.push_back(word.substr(equals + 1));
-      }
+      if (equals != word.npos) typed.values.push_back(word.substr(equals + 1));
       while (at != words.end() && typed.takes(command, *at)) typed.values.push_back(*at++);
     } else {
       found.unknown.push_back(word);
@@ -150,7 +148,7 @@ std::span<const std::string> set_operands(CommandNode& command,
   for (const Operand& operand : command.operands) {
     if (words.empty()) break;
     command.given.insert(operand.name);
-    if (!operand.expects.empty() && words.front().empty()) {
+    if (!operand.expects.empty() && std::ranges::count(words, "") > 0) {
       throw UsageError(fault(operand.name, operand.expects, "\"\"", see_help(command)));
     }
     if (operand.is_list()) {
@@ -285,7 +283,7 @@ CommandNode* take_words(CommandNode& app, const std::vector<std::string>& words,
     shown = "headgauge " HEADGAUGE_VERSION "\n";
     return nullptr;
   }
-  if (std::ranges::any_of(words, asks_help)) {
+  if (std::any_of(words.begin(), std::ranges::find(words, "--"), asks_help)) {
     shown = help_of(*command);
     return nullptr;
   }

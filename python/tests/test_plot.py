@@ -130,7 +130,7 @@ class PlotTest(ResultsTest):
             ("loss: expected a metric of layer, head and length or step, found", lambda: plot.curve("loss")),
             ("top_n: expected one of 1, .*found 19", lambda: plot.map("distance", top_n=19)),
             (
-                "entropy: expected labels of layer, head, length",
+                "entropy_with_sinks: expected labels of layer, head, length",
                 lambda: plot.map("entropy_with_sinks", top_n=20),
             ),
             ("length: expected one of 32, 64, found 33", lambda: plot.map("entropy_with_sinks", length=33)),

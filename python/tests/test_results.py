@@ -118,7 +118,7 @@ class MetricsTest(ResultsTest):
             ("entropy_with_sinks", ("layer", "head", "length"), "nats"),
         )
         self.assertEqual(metric.values.shape, tuple(len(self.results.coords[dim]) for dim in metric.dims))
-        self.assertEqual(metric.title, "entropy_with_sinks")
+        self.assertEqual(metric.title, "entropy with sinks")
         self.assertIn("spread", metric.meaning)
         self.assertEqual(metric.rows.dtype, np.int64)
         self.assertEqual(metric.rows[0, 0].tolist(), [32, 64])

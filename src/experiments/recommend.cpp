@@ -105,7 +105,7 @@ class Recommendations {
   void say(const char* sentence, const Candidate& candidate) {
     Scope scope = scope_of(results_, candidate);
     scope.names.insert(scope_.names.begin(), scope_.names.end());
-    lines_.push_back(*make_sentence(sentence, results_, scope));
+    if (auto line = make_sentence(sentence, results_, scope)) lines_.push_back(*std::move(line));
   }
 
   void say_nothing_gains() {
@@ -234,9 +234,8 @@ std::vector<Flag> flag_gains(const Results& results) {
     flag.value = candidate.change.value;
     flag.threshold = gains.threshold(candidate.change);
     flag.source = "docs/mathematics.md 7a";
-    if (recommended) {
-      flag.advice = make_sentence("outcome", results, scope_of(results, candidate))->text;
-    }
+    const auto outcome = make_sentence("outcome", results, scope_of(results, candidate));
+    if (recommended && outcome) flag.advice = outcome->text;
     flags.push_back(std::move(flag));
   }
   return flags;

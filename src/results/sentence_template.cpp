@@ -1,7 +1,5 @@
 #include "results/sentence_template.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <regex>
 

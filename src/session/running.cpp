@@ -1,7 +1,5 @@
 #include "session/running.hpp"
 
-#include <fmt/format.h>
-
 #include <bit>
 #include <charconv>
 #include <filesystem>

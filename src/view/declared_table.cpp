@@ -1,7 +1,5 @@
 #include "view/declared_table.hpp"
 
-#include <fmt/format.h>
-
 #include "base/strict_json.hpp"
 #include "headgauge/catalogue.hpp"
 #include "results/catalogue_text.hpp"

@@ -277,7 +277,7 @@ class TableMaker {
       const auto found = cell(declared_.shown, joined(of, row.picks));
       if (!found || !(found->p < level)) continue;
       const double errors = std::abs(found->value) / found->standard_error;
-      kept.push_back({{found->p, -errors}, std::move(row)});
+      kept.push_back({{found->p, std::isnan(errors) ? 0 : -errors}, std::move(row)});
     }
     std::ranges::stable_sort(kept, {}, [](const auto& one) { return one.first; });
     rows.clear();

@@ -75,7 +75,8 @@ TEST(Summary, TellsWhichHeadsDisperseAndWhatBecomesOfThem) {
   ASSERT_EQ(lines.size(), 5u);
   EXPECT_EQ(
       lines[2],
-      "Up to L = 1024, head 0.0 is shown to disperse most (its entropy grows by 0.98 ± 0.00 "
+      "Up to L = 1024, head 0.0 is shown to disperse most (its entropy, sinks included, grows by "
+      "0.98 ± 0.00 "
       "per unit of log n), head 0.2 keeps selecting (0.02 ± 0.01); at L = 2048 they should spread "
       "over 1510 (1400 to 1626) and 1.25 (1.00 to 2.50) keys (95 % intervals: one octave "
       "before, such intervals held for 90.0 % of the heads).");
@@ -246,10 +247,10 @@ TEST(Summary, OtherLinesStandInForThoseThatCannotBeSaid) {
   testing::expect_every_number_is_in_the_results(r);
   const auto lines = texts(r);
   ASSERT_EQ(lines.size(), 4u);
-  EXPECT_EQ(
-      lines[2],
-      "From L = 64 to L = 1024, head 0.0 goes from 256 to 512 effective keys, head 0.0 from 256 "
-      "to 512.");
+  EXPECT_EQ(lines[2],
+            "Beyond the sinks, from L = 64 to L = 1024, head 0.0 goes from 256 to 512 effective "
+            "keys, head 0.0 from 256 "
+            "to 512.");
   EXPECT_EQ(lines[3],
             "90 % of the weight beyond the sinks lies on 1.00 keys in head 0.2 and on 462 in head "
             "0.0 at L = 1024.");
@@ -261,7 +262,7 @@ class RestingHeads : public ::testing::Test {
   std::string lines_on_growth() const {
     std::string found;
     for (const std::string& line : texts(results_)) {
-      if (line.starts_with("Up to") || line.starts_with("From")) found += line;
+      if (line.starts_with("Up to") || line.starts_with("Beyond the sinks, from")) found += line;
     }
     return found;
   }
@@ -307,12 +308,14 @@ TEST_F(RestingHeads, AreNoneThatGrow) {
   }
   results_.metric("effective_tokens")->values = {2, 900, 5, 50, 900, 2, 5, 60, 5, 70, 5, 80};
   EXPECT_EQ(lines_on_growth(),
-            "From L = 64 to L = 1024, head 0.0 goes from 2.00 to 900 effective keys, head 0.2 from "
+            "Beyond the sinks, from L = 64 to L = 1024, head 0.0 goes from 2.00 to 900 effective "
+            "keys, head 0.2 from "
             "900 to 2.00.");
   rest(0);
   rest(2);
   EXPECT_EQ(lines_on_growth(),
-            "From L = 64 to L = 1024, head 1.2 goes from 5.00 to 80.0 effective keys, head 0.1 "
+            "Beyond the sinks, from L = 64 to L = 1024, head 1.2 goes from 5.00 to 80.0 effective "
+            "keys, head 0.1 "
             "from 5.00 to 50.0.");
   testing::expect_every_number_is_in_the_results(results_);
   for (const std::size_t head : {1, 3, 4, 5}) rest(head);
