@@ -172,7 +172,7 @@ class Training(TorchTest):
         stays: list[bytes | None] = [
             b'{"my": "data"}', b'{"my": "data"}\n', b"{", b'{"my": "da', b"[1, 2]", b"text\nmore", bytes(range(256)), b"\xff\xfe",
             *damaged, record(family="llama"), record(metrics=of(3, 4)), record(metrics=of(2, 8)), record(metrics=of(8)),
-            own + record(metrics=of(5, 8)), record(schema="headgauge.monitor/2"), None,
+            own + record(metrics=of(5, 8)), record(schema="headgauge.monitor/1"), None,
         ]  # fmt: skip
         measured = {"entropy_normalized_with_sinks": np.full((2, 4), 0.98)}
         patch = mock.patch.object(headgauge.Monitor, "_of_text", lambda *_: (measured, set()))

@@ -104,7 +104,7 @@ class Schema(unittest.TestCase):
         self.refused("settings/top-n", 1, "does not match")
         self.refused("coords/length/0", 0, "minimum")
         self.refused("coords/layer_type/0", None, "not valid under any")
-        self.refused("metrics/entropy_with_sinks/unit", "", "metrics.entropy.unit: ''")
+        self.refused("metrics/entropy_with_sinks/unit", "", "metrics.entropy_with_sinks.unit: ''")
         self.refused("metrics/entropy_with_sinks/values/0/0/0", "0.5", "not valid under any")
         self.refused("metrics/entropy_with_sinks/rows/0/0/0", -1, "not valid under any")
         self.refused("flags/0/name", "pretty", "is not one of")
@@ -148,7 +148,7 @@ class Schema(unittest.TestCase):
             ("critical_n/p/0", -0.1, "no probability"),
             ("critical_n/low", [1, 1], "one end of an interval"),
             ("critical_n/low", [1, 1], "low is there, and no interval is declared"),
-            ("entropy/p", entropy["values"], "p is there, and no test is declared"),
+            ("entropy_with_sinks/p", entropy["values"], "p is there, and no test is declared"),
             ("closest_n", without("low", "high", of=closest), "low is absent, and the interval is declared"),
             ("critical_n", without("p", of=critical), "p is absent, and the test is declared"),
         ):
