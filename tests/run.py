@@ -360,7 +360,7 @@ def tasks_of_one_core(
             [*ROOT.glob("tests/*/test_*.py"), *ROOT.glob("python/tests/test_*.py")],
             key=lambda file: (file.parent.name != "agreement", -file.stat().st_size, file),
         )
-        of_torch = re.compile(r"\b(?:import|from) (?:torch|transformers|tiny)\b")
+        of_torch = re.compile(r"\b(?:import|from) (?:torch|transformers|tiny|needs_torch)\b")
         waiting = {file for file in files if of_torch.search(file.read_text())}
         files.sort(key=waiting.__contains__)
         tasks += [lambda file=file: unittest(file, file in waiting) for file in files]
