@@ -27,7 +27,7 @@ namespace {
 using Rows = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Heads = nb::ndarray<const float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Ranges = nb::ndarray<const std::int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
-// Of headgauge/_own.py: layer, head, document, causal, window, scale, softcap.
+// The class of headgauge/_own.py takes layer, head, document, causal, window, scale, softcap.
 using AskedHead = std::tuple<int, int, int, bool, Index, float, float>;
 using Mask = nb::ndarray<nb::numpy, bool, nb::ndim<2>>;
 

@@ -234,8 +234,10 @@ std::vector<Flag> flag_gains(const Results& results) {
     flag.value = candidate.change.value;
     flag.threshold = gains.threshold(candidate.change);
     flag.source = "docs/mathematics.md 7a";
-    const auto outcome = make_sentence("outcome", results, scope_of(results, candidate));
-    if (recommended && outcome) flag.advice = outcome->text;
+    if (recommended) {
+      const auto outcome = make_sentence("outcome", results, scope_of(results, candidate));
+      if (outcome) flag.advice = outcome->text;
+    }
     flags.push_back(std::move(flag));
   }
   return flags;

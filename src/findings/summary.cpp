@@ -157,7 +157,7 @@ class ScanScope {
                                          {FactSource::Kind::critical_range},
                                          static_cast<double>(*range)});
     }
-    // Without standard errors, no head was judged.
+    // No head was judged if there are no standard errors.
     const auto has_one = [&](const HeadName& head) {
       const auto found = cell(metric::critical_n_head, head);
       return found && !found->is_none;
@@ -203,7 +203,7 @@ class ScanScope {
   }
 
   void give_separability() {
-    // Without standard errors (few rows), no head was judged, which differs from none being found.
+    // Few rows give no standard errors. No head was then judged, which differs from none found.
     scope_.give_if("separability_is_judged", std::ranges::any_of(heads_, [&](const HeadName& head) {
                      const auto found =
                          find_judged_cell(results_, metric::separability_excess, head);
@@ -241,7 +241,7 @@ std::vector<SummaryLine> summarize_scan(const Results& results) {
   std::vector<SummaryLine> lines = task_sentences(results);
   ScanScope scope(results);
   if (!longest_length(results) || scope.is_empty() || !has_rows_to_judge(results)) return lines;
-  std::ranges::move(sentences_about("scan", results, scope.all()), std::back_inserter(lines));
+  add_sentences("scan", results, scope.all(), lines);
   return lines;
 }
 

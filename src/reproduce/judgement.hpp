@@ -61,7 +61,7 @@ void judge_estimate(Evidence& found, const Estimate& estimate, double low, doubl
 
 // Judges a claim that a correlation is above 0: `value`, low, high and pairs. The claim does not
 // hold if the whole interval is below the threshold `weak`, which allows at most a weak dependence.
-// Without an interval it is not tested, for the reason `few_pairs`.
+// It is not tested if there is no interval; the reason is then `few_pairs`.
 void judge_correlation(Evidence& found, const RankCorrelation& correlation);
 
 // Contexts and a head's value in each, from L = 32 on, the shortest length in the paper's figures.

@@ -54,7 +54,12 @@ class Commands(UsageTest):
             (USAGE, "scan model ids.txt", 'found "ids.txt"; give a text by --text ids.txt'),
             (USAGE, "scan model", "--text", "--tokens"),
             (USAGE, "scan model --tokens ids.txt --text ids.txt", "--text", "--tokens"),
+            # An empty value is one, as a script's unset variable makes it, and takes no other word.
+            (USAGE, "scan --text= model ids.txt", '--text: expected a file, found ""'),
+            (USAGE, "scan model --out= ids.txt", '--out: expected a folder, found ""'),
+            (BAD_INPUT, "report -- --help", "--help: expected a readable file"),
         )
+        self.refuse_usage("scan", "", "--tokens", "ids.txt", says='MODEL: expected a model, found ""')
 
     def test_a_paper_names_its_command(self) -> None:
         for paper, command in (("A", "limits"), ("B", "tokens")):

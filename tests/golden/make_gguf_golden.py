@@ -9,7 +9,7 @@ from gguf import GGML_QUANT_SIZES, GGMLQuantizationType, GGUFWriter
 from gguf.quants import dequantize
 
 TYPES = ["F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K"]
-# Where the float16 scales of a block stand, if not at 0; they have to be finite.
+# The float16 scales of a block stand here, if not at 0; they have to be finite.
 TWO = ("Q4_1", "Q5_1", "Q4_K", "Q5_K")
 SCALES = {"Q2_K": [80, 82], "Q3_K": [108], "Q6_K": [208], **{name: [0, 2] for name in TWO}}
 ROWS, BLOCKS = 2, 3

@@ -107,7 +107,7 @@ TEST(Sentences, NameWhatIsKnown) {
   }
 }
 
-// Of all forms of a text that names a command.
+// Expects that every command exists which some form of the text names.
 void expect_commands(std::string_view text) {
   for (const Piece& piece : templates::pieces(text)) {
     if (piece.kind == Piece::Kind::words) {

@@ -6,7 +6,7 @@ import unittest
 
 from tests.places import ROOT
 
-# Where a SummaryLine may be made: by the templates, from a file, and from the warnings of a monitor.
+# These files may make a SummaryLine: from templates, from a file, and from the warnings of a monitor.
 MAKERS = {"src/results/sentences.cpp", "src/results/json_fields.hpp", "src/results/monitor.cpp"}
 MADE = re.compile(r"SummaryLine\s*(\w+\s*)?[{(;]|summary\.(push_back|emplace_back)\(\s*\{|\.text \+=")
 # A name that the program composes of these and the name of a flag.

@@ -178,7 +178,7 @@ function valuesAlong(
   return { values: results.coord(dim).map((_, k) => (sum(k, last) - sum(k, 0)) / (ends[last]! - ends[0]!)) };
 }
 
-// Where none was found, the curve has a gap and a ring at the largest that was tried.
+// The curve has a gap where none was found, and a ring at the largest that was tried.
 function withoutNone(
   results: Results, curve: Curve, metric: MetricName, { label, setting }: { label: string; setting: string }, { x }: Along,
 ): Curve[] {
