@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     import pandas
     import xarray
 
-    from headgauge.plot import Plot
-
 Doubles = npt.NDArray[np.float64]
 
 # Coords that tell something of each label of another, and are no dims.
@@ -314,13 +312,6 @@ class Results:
                 columns[column] = pandas.Series(flat, index=range(size), dtype=kind)
             tables.append(pandas.DataFrame(columns))
         return pandas.concat(tables, ignore_index=True)
-
-    @property
-    def plot(self) -> Plot:
-        """Figures with matplotlib: plot.map("entropy"), plot.curve("entropy")."""
-        from headgauge.plot import Plot
-
-        return Plot(self)
 
 
 def _of_text(text: str, plan: dict[str, Any] | None, exceeded: list[str]) -> Results:

@@ -10,7 +10,6 @@
 #endif
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -34,25 +33,6 @@ constexpr float kPoly2 = 0.240223512f;
 constexpr float kPoly3 = 0.0555740036f;
 constexpr float kPoly4 = 0.00966628268f;
 constexpr float kPoly5 = 0.00111255073f;
-
-#if HEADGAUGE_PLAIN
-
-inline float exp_of(float x) {
-  const float rounded = x * kLog2E + kRound;
-  const float k = rounded - kRound;
-  const float f = x * kLog2E - k;
-  float p = kPoly5;
-  p = p * f + kPoly4;
-  p = p * f + kPoly3;
-  p = p * f + kPoly2;
-  p = p * f + kPoly1;
-  p = p * f + 1.0f;
-  const float e = std::bit_cast<float>(std::bit_cast<std::uint32_t>(p) +
-                                       (std::bit_cast<std::uint32_t>(rounded) << 23));
-  return x < kLowest ? 0.0f : e;
-}
-
-#else
 
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
@@ -98,7 +78,7 @@ HWY_INLINE std::size_t lanes_left(std::size_t left, std::size_t v) {
 // Loads the first n lanes of `from` and sets the rest to `other`; reads nothing else.
 HWY_INLINE V load_first(const float* from, std::size_t n, float other) {
   const D d;
-#if HWY_ARCH_X86
+#if HEADGAUGE_MASKS
   const auto mask = hn::FirstN(d, n);
   return hn::IfThenElse(mask, hn::MaskedLoad(mask, d, from), hn::Set(d, other));
 #else
@@ -112,7 +92,7 @@ HWY_INLINE V load_first(const float* from, std::size_t n, float other) {
 // Writes only the first n lanes.
 HWY_INLINE void store_first(V v, float* to, std::size_t n) {
   const D d;
-#if HWY_ARCH_X86
+#if HEADGAUGE_MASKS
   hn::BlendedStore(v, hn::FirstN(d, n), d, to);
 #else
   HWY_ALIGN float lanes[HWY_MAX_BYTES / sizeof(float)];
@@ -120,8 +100,6 @@ HWY_INLINE void store_first(V v, float* to, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) to[i] = lanes[i];
 #endif
 }
-
-#endif  // HEADGAUGE_PLAIN
 
 }  // namespace headgauge::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

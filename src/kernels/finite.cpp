@@ -17,17 +17,6 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HEADGAUGE_PLAIN
-
-std::size_t find_non_finite(const float* in, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) {
-    if (!std::isfinite(in[i])) return i;
-  }
-  return n;
-}
-
-#else
-
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 
@@ -43,8 +32,6 @@ std::size_t find_non_finite(const float* in, std::size_t n) {
   while (i < n && std::isfinite(in[i])) ++i;
   return i;
 }
-
-#endif  // HEADGAUGE_PLAIN
 
 }  // namespace
 }  // namespace headgauge::HWY_NAMESPACE

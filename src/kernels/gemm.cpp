@@ -37,35 +37,6 @@ namespace headgauge::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr Index kPanel = PackedMatrix::kPanel;
-#if HEADGAUGE_PLAIN
-
-void multiply(const Product& t) {
-  for (Index i = 0; i < t.a.rows(); ++i) {
-    for (Index p = t.col_begin / kPanel; p * kPanel < t.col_end; ++p) {
-      const Index begin = std::max(t.col_begin, p * kPanel);
-      const Index end = std::min(t.col_end, (p + 1) * kPanel);
-      float sum[kPanel] = {};
-      for (Index k = 0; k < t.a.cols(); ++k) {
-        const float a = t.a(i, k);
-        const float* b = t.b->panel(p) + (t.b_row + k) * kPanel;
-        for (Index j = 0; j < kPanel; ++j) sum[j] += a * b[j];
-      }
-      for (Index j = begin; j < end; ++j) {
-        float out = sum[j - p * kPanel];
-        if (t.bias != nullptr) out += t.bias[j];
-        t.c(i, j) = t.add ? t.c(i, j) + out : out;
-      }
-    }
-  }
-}
-
-float dot_product(const float* x, const float* y, std::size_t n) {
-  float sum = 0.0f;
-  for (std::size_t i = 0; i < n; ++i) sum += x[i] * y[i];
-  return sum;
-}
-
-#else
 
 // Sums run over kDepth rows of B at a time, so that a block of a panel stays in the L1 cache. The
 // blocks are added to c in order.
@@ -92,7 +63,7 @@ static_assert(kPanel % (kVectors * static_cast<Index>(hn::MaxLanes(D()))) == 0);
 // Access only lanes [lo, hi) of a vector; the others must not be read or written.
 HWY_INLINE V load_lanes(const float* from, Index lo, Index hi) {
   const D d;
-#if HWY_ARCH_X86
+#if HEADGAUGE_MASKS
   const auto mask = hn::AndNot(hn::FirstN(d, static_cast<std::size_t>(lo)),
                                hn::FirstN(d, static_cast<std::size_t>(hi)));
   return hn::MaskedLoad(mask, d, from);
@@ -105,7 +76,7 @@ HWY_INLINE V load_lanes(const float* from, Index lo, Index hi) {
 
 HWY_INLINE void store_lanes(V v, float* to, Index lo, Index hi) {
   const D d;
-#if HWY_ARCH_X86
+#if HEADGAUGE_MASKS
   const auto mask = hn::AndNot(hn::FirstN(d, static_cast<std::size_t>(lo)),
                                hn::FirstN(d, static_cast<std::size_t>(hi)));
   hn::BlendedStore(v, mask, d, to);
@@ -267,8 +238,6 @@ float dot_product(const float* HWY_RESTRICT x, const float* HWY_RESTRICT y, std:
   for (; i < n; ++i) sum += x[i] * y[i];
   return sum;
 }
-
-#endif  // HEADGAUGE_PLAIN
 
 }  // namespace headgauge::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -15,8 +15,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace headgauge::HWY_NAMESPACE {
 
-#if !HEADGAUGE_PLAIN
-
 // Computes log2(x) of finite x >= 0; x below the smallest normal number counts as that number. x =
 // 2^k (1 + r) and log2(1 + r) = r P(r). AVX-512 splits x in two instructions, with r in [0, 1):
 // 2.1e-6 absolute. Elsewhere 1 + r is in [sqrt 1/2, sqrt 2]: 1.1e-6 relative. Exactly 0 at x = 1.
@@ -58,8 +56,6 @@ HWY_INLINE V minus_log_one_plus(V from, V x) {
   p = hn::MulAdd(p, x, hn::Set(d, 0.999901652f));
   return hn::NegMulAdd(p, x, from);
 }
-
-#endif  // !HEADGAUGE_PLAIN
 
 }  // namespace headgauge::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

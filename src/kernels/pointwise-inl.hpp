@@ -25,8 +25,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace headgauge::HWY_NAMESPACE {
 
-#if !HEADGAUGE_PLAIN
-
 struct PlainFunction {
   static constexpr bool kLog = false, kCutsOff = false, kSide = false;
 };
@@ -113,8 +111,6 @@ struct SelfAdjust : PlainFunction {
   }
   float top, low, high;
 };
-
-#endif  // !HEADGAUGE_PLAIN
 
 }  // namespace headgauge::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

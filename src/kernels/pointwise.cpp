@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
 
 #include "kernels/shares.hpp"
 #include "kernels/simd.hpp"
@@ -18,18 +17,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace headgauge::HWY_NAMESPACE {
 namespace {
-
-#if HEADGAUGE_PLAIN
-
-bool weigh_row(const PointwiseKernel&, const float*, std::size_t, float*, WeightSums*) {
-  return false;
-}
-
-void cap(const float* in, std::size_t n, float c, float* out) {
-  for (std::size_t i = 0; i < n; ++i) out[i] = c * std::tanh(in[i] / c) + 0.0f * in[i];
-}
-
-#else
 
 // The cubes of h, and 1/h, stay within float32 if the largest h is in this range.
 constexpr float kLeastTop = 1e-10f, kMostTop = 1e10f;
@@ -216,8 +203,6 @@ void cap(const float* in, std::size_t n, float c, float* out) {
     some == lanes ? hn::StoreU(capped, d, out + i) : store_first(capped, out + i, some);
   }
 }
-
-#endif  // HEADGAUGE_PLAIN
 
 }  // namespace
 }  // namespace headgauge::HWY_NAMESPACE

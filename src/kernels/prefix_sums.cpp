@@ -18,26 +18,6 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HEADGAUGE_PLAIN
-
-void add_keys(const std::uint32_t* order, Index count, const float* weights,
-              MatrixView<const float> vectors, Index column, Index columns, float* sums) {
-  for (Index i = 0; i < count; ++i) {
-    const float* const vector = vectors.row(order[i]).data() + column;
-    for (Index c = 0; c < columns; ++c) sums[c] += weights[order[i]] * vector[c];
-  }
-}
-
-float gather_row(const float* row, Index size, const std::uint32_t* index, Index count,
-                 const float* factors, float* out) {
-  float sum = 0;
-  for (Index i = 0; i < size; ++i) sum += factors[i] * row[i];
-  for (Index i = 0; i < count; ++i) out[i] = row[index[i]];
-  return sum;
-}
-
-#else
-
 using D = hn::CappedTag<float, kVectorColumns>;
 using V = hn::Vec<D>;
 
@@ -114,8 +94,6 @@ float gather_row(const float* row, Index size, const std::uint32_t* index, Index
   for (Index k = 0; k < count; ++k) out[k] = row[index[k]];
   return sum;
 }
-
-#endif  // HEADGAUGE_PLAIN
 
 }  // namespace
 }  // namespace headgauge::HWY_NAMESPACE

@@ -19,8 +19,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr Index kBlockWords = 4;
 
-#if !HEADGAUGE_PLAIN
-
 using DU = hn::ScalableTag<std::uint32_t>;
 using VU = hn::Vec<DU>;
 
@@ -62,14 +60,6 @@ Index whole_vectors(const RandomStream& stream, std::uint32_t* words, Index n) {
   }
   return first;
 }
-
-#else
-
-Index whole_vectors(const RandomStream&, std::uint32_t*, Index) {
-  return 0;
-}
-
-#endif  // HEADGAUGE_PLAIN
 
 void fill_words(const RandomStream& stream, std::uint32_t* words, Index n) {
   for (Index block = whole_vectors(stream, words, n); block * kBlockWords < n; ++block) {

@@ -41,50 +41,6 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HEADGAUGE_PLAIN
-
-TwoLargest find_two(const float* in, std::size_t n) {
-  TwoLargest out;
-  for (std::size_t i = 0; i < n; ++i) {
-    out.second = std::max(out.second, std::min(out.first, in[i]));
-    out.first = std::max(out.first, in[i]);
-  }
-  return out;
-}
-
-Below sum_below(const float* in, std::size_t n, float second, float scale) {
-  Below out;
-  for (std::size_t i = 0; i < n; ++i) {
-    if (in[i] == second) out.equal += 1;
-    if (in[i] >= second) continue;
-    const double r = in[i] * scale;
-    out.sum += r;
-    out.square += r * r;
-  }
-  return out;
-}
-
-// Computes psi at lam = (second + eta) / scale for the row times `scale`.
-Psi psi_double(const float* in, std::size_t n, float second, float scale, double eta) {
-  Psi psi;
-  const double q = second * scale;
-  for (std::size_t i = 0; i < n; ++i) {
-    if (in[i] >= second) continue;
-    const double r = in[i] * scale;
-    const double t = 1 / ((q - r) + eta);
-    psi.value += r * t;
-    psi.first += r * t * t;
-    psi.second += r * t * t * t;
-  }
-  return psi;
-}
-
-Psi psi_float(const float* in, std::size_t n, float second, float scale, double eta) {
-  return psi_double(in, n, second, scale, eta);
-}
-
-#else
-
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 using DD = hn::Repartition<double, D>;
@@ -183,8 +139,6 @@ Psi psi_double(const float* in, std::size_t n, float second, float scale, double
   const auto total = [&](VD v) HWY_ATTR { return hn::GetLane(hn::SumOfLanes(dd, v)); };
   return {total(value), total(first), total(third)};
 }
-
-#endif  // HEADGAUGE_PLAIN
 
 }  // namespace
 }  // namespace headgauge::HWY_NAMESPACE

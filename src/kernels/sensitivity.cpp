@@ -22,53 +22,6 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HEADGAUGE_PLAIN
-
-std::size_t stride() {
-  return 1;
-}
-
-BaseSums weigh(const float* fall, const float* slope, std::size_t n, double temperature,
-               float* weights) {
-  BaseSums sums;
-  for (std::size_t i = 0; i < n; ++i) {
-    const double g = std::exp(fall[i] / temperature);
-    weights[i] = static_cast<float>(g);
-    sums.mass += g;
-    sums.square += g * g;
-    sums.slope += g * slope[i];
-  }
-  return sums;
-}
-
-SmallStepSums small_step(const float* weights, const float* slope, std::size_t n, double mu,
-                         double step, double) {
-  SmallStepSums sums;
-  sums.first = std::expm1(-step * mu) / step;
-  for (std::size_t i = 0; i < n; ++i) {
-    const double e = std::expm1(step * (slope[i] - mu)) / step;
-    const double p = weights[i] * e;
-    sums.mean += p;
-    sums.cross += weights[i] * p;
-    sums.square += p * p;
-  }
-  return sums;
-}
-
-LargeStepSums large_step(const float* weights, const float* moved, std::size_t n,
-                         double temperature) {
-  LargeStepSums sums;
-  for (std::size_t i = 0; i < n; ++i) {
-    const double g = std::exp(moved[i] / temperature);
-    sums.mass += g;
-    sums.square += g * g;
-    sums.cross += g * weights[i];
-  }
-  return sums;
-}
-
-#else
-
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 using DD = hn::ScalableTag<double>;
@@ -258,8 +211,6 @@ HWY_INLINE SmallStepSums small_step(const float* weights, const float* slope, st
   if (largest <= MiddleStep::kRange) return sum_steps(weights, slope, n, mu, MiddleStep(step));
   return sum_steps(weights, slope, n, mu, WideStep(step));
 }
-
-#endif  // HEADGAUGE_PLAIN
 
 // The row being processed. All arrays of the workspace are padded to a multiple of stride() with
 // keys of no weight.

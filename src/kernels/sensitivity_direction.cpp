@@ -23,20 +23,6 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HEADGAUGE_PLAIN
-
-void fill_normals(std::uint64_t seed, std::uint32_t a, std::uint32_t b, double* z, std::size_t n) {
-  RandomStream(seed, RandomDomain::sensitivity_direction, a, b).normals({z, n});
-}
-
-double sum_of_squares(const double* z, std::size_t n) {
-  double sum = 0;
-  for (std::size_t i = 0; i < n; ++i) sum += z[i] * z[i];
-  return sum;
-}
-
-#else
-
 using DD = hn::ScalableTag<double>;
 using VD = hn::Vec<DD>;
 using DU64 = hn::RebindToUnsigned<DD>;
@@ -107,8 +93,6 @@ double sum_of_squares(const double* z, std::size_t n) {
   for (; i < n; ++i) total += z[i] * z[i];
   return total;
 }
-
-#endif  // HEADGAUGE_PLAIN
 
 void make_direction(std::uint64_t seed, std::uint32_t a, std::uint32_t b, double* z,
                     std::size_t n) {

@@ -22,51 +22,6 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HEADGAUGE_PLAIN
-
-LargestLogits find_largest_logits(const float* logits, std::size_t n) {
-  LargestLogits largest;
-  std::size_t second = 1;
-  if (logits[1] > logits[0]) std::swap(largest.first, second);
-  for (std::size_t i = 2; i < n; ++i) {
-    if (logits[i] <= logits[second]) continue;
-    second = i;
-    if (logits[i] > logits[largest.first]) std::swap(largest.first, second);
-  }
-  largest.second = logits[second];
-  return largest;
-}
-
-SlopeRange shift_row(const float* logits, const double* v, std::size_t n, LargestLogits largest,
-                     float* fall, float* slope) {
-  SlopeRange range;
-  for (std::size_t i = 0; i < n; ++i) {
-    fall[i] = std::max(logits[i] - largest.second, kNoWeight);
-    slope[i] = static_cast<float>(v[i] - v[largest.first]);
-    range.low = std::min(range.low, slope[i]);
-    range.high = std::max(range.high, slope[i]);
-  }
-  return range;
-}
-
-double exp_step(const float* logits, const double* v, std::size_t n, double step, double shift,
-                double temperature, double* out) {
-  double sum = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    out[i] = std::exp((logits[i] + step * v[i] - shift) / temperature);
-    sum += out[i];
-  }
-  return sum;
-}
-
-double largest_step(const float* logits, const double* v, std::size_t n, double step) {
-  double largest = -std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, logits[i] + step * v[i]);
-  return largest;
-}
-
-#else
-
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 using DD = hn::ScalableTag<double>;
@@ -174,8 +129,6 @@ double largest_step(const float* logits, const double* v, std::size_t n, double 
   for (; i < n; ++i) out = std::max(out, logits[i] + step * v[i]);
   return out;
 }
-
-#endif  // HEADGAUGE_PLAIN
 
 void subtract_step(const float* HWY_RESTRICT logits, const double* HWY_RESTRICT v, std::size_t n,
                    double step, double shift, float* HWY_RESTRICT out) {

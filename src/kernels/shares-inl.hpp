@@ -19,8 +19,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace headgauge::HWY_NAMESPACE {
 
-#if !HEADGAUGE_PLAIN
-
 // Keeps four of each, since each waits for its previous value.
 template <bool kFinite>
 struct RunningExtremes {
@@ -197,8 +195,6 @@ HWY_INLINE void scale_row(float* values, std::size_t n, float factor) {
     store_first(hn::Mul(load_first(at, some, 0.0f), by), at, some);
   }
 }
-
-#endif  // !HEADGAUGE_PLAIN
 
 }  // namespace headgauge::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

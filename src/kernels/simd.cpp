@@ -36,7 +36,7 @@ constexpr std::int64_t kAvx512 = HWY_TARGETS & HWY_AVX3;
 constexpr std::int64_t kAvx2 = HWY_TARGETS & HWY_AVX2;
 
 #if HWY_ARCH_X86
-static_assert((HWY_TARGETS & ~(HWY_AVX3 | HWY_AVX2 | HWY_EMU128 | HWY_SCALAR)) == 0,
+static_assert((HWY_TARGETS & ~(HWY_AVX3 | HWY_AVX2 | HWY_SSSE3)) == 0,
               "a level that no other version of Highway has");
 #endif
 
@@ -58,7 +58,7 @@ std::string joined(const std::vector<std::string>& names) {
 
 // `where` names the wrong setting in a message.
 void choose(std::string_view where, std::string_view level) {
-  std::int64_t targets = 0;
+  std::int64_t targets = HWY_STATIC_TARGET;  // the baseline
   if (level == "auto") {
     targets = cpu_targets();
   } else if (level == "avx512" && supported(kAvx512)) {
@@ -69,13 +69,16 @@ void choose(std::string_view where, std::string_view level) {
     throw UsageError(fault(where, "one of " + joined(simd_levels()), "'" + std::string(level) + "'",
                            "this processor supports no other level; use auto"));
   }
-  // If no bit is set, Highway's tables use the baseline.
   hwy::GetChosenTarget().Update(targets);
 }
 
 }  // namespace
 
 bool detail::read_simd_environment() {
+#if HWY_ARCH_X86
+  refuse_if<UnsupportedError>(!supported(HWY_SSSE3), "this processor", "the SSSE3 instructions",
+                              "none", "use one that was made since 2011");
+#endif
   const char* level = std::getenv("HEADGAUGE_SIMD");
   choose("HEADGAUGE_SIMD", level == nullptr || *level == '\0' ? "auto" : level);
   return true;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
 
 #include "kernels/shares.hpp"
 #include "kernels/simd.hpp"
@@ -20,47 +19,6 @@ HWY_BEFORE_NAMESPACE();
 namespace headgauge::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-#if HEADGAUGE_PLAIN
-
-Extremes find_extremes(const float* in, std::size_t n) {
-  Extremes out{in[0], in[0]};
-  for (std::size_t i = 1; i < n; ++i) {
-    out.min = std::min(out.min, in[i]);
-    out.max = std::max(out.max, in[i]);
-  }
-  return out;
-}
-
-ShareSums sum_exp(const float* in, std::size_t n, Extremes bounds, float scale, float* out) {
-  ShareSums sums;
-  for (std::size_t i = 0; i < n; ++i) {
-    const float x = (in[i] - bounds.max) * scale;
-    const float e = exp_of(x);
-    if (out != nullptr) out[i] = e;
-    const double w = e;
-    sums.shift += w * x;
-    if (w < 1) {
-      sums.first += w;
-      sums.square += w * w;
-      sums.cube += w * w * w;
-    } else {
-      sums.ones += 1;
-    }
-  }
-  sums.min = exp_of((bounds.min - bounds.max) * scale);
-  return sums;
-}
-
-void scale_row(float* values, std::size_t n, float factor) {
-  for (std::size_t i = 0; i < n; ++i) values[i] *= factor;
-}
-
-void exp_row(const float* in, std::size_t n, float shift, float* out) {
-  for (std::size_t i = 0; i < n; ++i) out[i] = exp_of(in[i] - shift);
-}
-
-#else
 
 // Computes e = exp(c x) with x = l - max l. The scale c costs nothing: it is a factor of log2(e)
 // and of the sum of e x.
@@ -135,8 +93,6 @@ void exp_row(const float* in, std::size_t n, float shift, float* out) {
     store_first(exp_of<true>(hn::Sub(load_first(in + i, n - i, shift), by)), out + i, n - i);
   }
 }
-
-#endif  // HEADGAUGE_PLAIN
 
 // Runs the three passes in one call, so that the end of one overlaps with the start of the next.
 void softmax_of(const float* in, std::size_t n, float scale, float* out, WeightSums* sums) {

@@ -27,26 +27,6 @@ HWY_INLINE float shift_of(float top) {
   return top == kNone ? 0.0f : top;
 }
 
-#if HEADGAUGE_PLAIN
-
-void stream_rows(MatrixView<float> scores, std::span<float> largest,
-                 MatrixView<const float> columns, MatrixView<float> sums) {
-  for (Index r = 0; r < scores.rows(); ++r) {
-    const std::span<float> row = scores.row(r);
-    float& top = largest[static_cast<std::size_t>(r)];
-    for (float score : row) top = std::max(top, score);
-    std::ranges::fill(sums.row(r), 0.0f);
-    for (Index j = 0; j < std::ssize(row); ++j) {
-      float& e = row[static_cast<std::size_t>(j)];
-      e = exp_of(e - shift_of(top));
-      sums(r, 0) += e;
-      for (Index k = 0; k < columns.rows(); ++k) sums(r, k + 1) += e * columns(k, j);
-    }
-  }
-}
-
-#else
-
 // The number of rows whose largest scores are found together; one at a time, each would wait for
 // its reduction.
 constexpr int kRowsAtOnce = 4;
@@ -144,8 +124,6 @@ void stream_rows(MatrixView<float> scores, std::span<float> largest,
       return stream_rows_of<4>(scores, largest, columns, sums);
   }
 }
-
-#endif  // HEADGAUGE_PLAIN
 
 }  // namespace
 }  // namespace headgauge::HWY_NAMESPACE

@@ -1,7 +1,6 @@
 #include "kernels/top_prefixes.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "kernels/simd.hpp"
 #include "kernels/targets.hpp"
@@ -16,35 +15,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace headgauge::HWY_NAMESPACE {
 namespace {
-
-#if HEADGAUGE_PLAIN
-
-void distances(const PackedMatrix& gram, const PrefixDistances* rows, std::size_t count) {
-  for (std::size_t r = 0; r < count; ++r) {
-    const PrefixDistances& prefix = rows[r];
-    for (Index column = 0; column < prefix.row.panels * kPrefixColumns; ++column) {
-      const std::int32_t rank = prefix.row.rank[column];
-      if (rank == kNoKey) continue;
-      const float* panel = gram.panel(prefix.row.first_panel + column / kPrefixColumns);
-      const float w = prefix.weight[column];
-      float total = 0;
-      for (int step = 0; step < prefix.steps; ++step) {
-        total += prefix.coefficient[step] *
-                 panel[prefix.row.member_rows[step] * kPrefixColumns + column % kPrefixColumns];
-        const Index lane = step * kPrefixLanes + column % kPrefixLanes;
-        if (rank > step) {
-          const float d = w * (w - 2.0f * total) + prefix.set_square[step];
-          prefix.distance[lane] += std::sqrt(std::max(d, 0.0f));
-        }
-        const float t = w + prefix.spread * static_cast<float>(step + 1) * prefix.norm[column];
-        const float e = t * (t - 2.0f * prefix.projection[column]) + prefix.total_square;
-        prefix.context[lane] += std::sqrt(std::max(e, 0.0f));
-      }
-    }
-  }
-}
-
-#else
 
 // Computes sum + sqrt(x) for x >= kTiny, to 1e-4 or better; if the estimate of 1 / sqrt(x) has 14
 // bits, it is used directly.
@@ -134,8 +104,6 @@ void distances(const PackedMatrix& gram, const PrefixDistances* rows, std::size_
               [](const float* panel, const PrefixDistances& prefix, Index p)
                   HWY_ATTR { distance_strip(panel, prefix, p); });
 }
-
-#endif  // HEADGAUGE_PLAIN
 
 }  // namespace
 }  // namespace headgauge::HWY_NAMESPACE

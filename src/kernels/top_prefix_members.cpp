@@ -23,66 +23,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 // If xi_i and r are closer than this, float32 cannot tell which is larger.
 constexpr float kClose = 4e-6f;
 
-#if HEADGAUGE_PLAIN
-
-MemberComparison compare(const float* inside, const float* weight, std::size_t n, float lowest,
-                         float relative, float products, std::uint64_t* bits) {
-  MemberComparison found;
-  for (std::size_t i = 0; i < n; ++i) {
-    const float q = inside[i];
-    const float slack = std::max(relative * std::max(std::abs(q), std::abs(lowest)),
-                                 products * std::abs(weight[i]));
-    found.close = found.close || std::abs(q - lowest) <= slack;
-    if (q < lowest) {
-      ++found.below;
-      bits[i / 64] |= std::uint64_t{1} << (i % 64);
-    }
-    found.sum += q;
-  }
-  return found;
-}
-
-MemberBounds bounds(const float* weight, std::size_t n, const BoundFacts& f) {
-  MemberBounds sums;
-  for (std::size_t i = 0; i < n; ++i) {
-    const double a = weight[i];
-    const double total = std::max(f.mass - std::abs(a), 0.0);
-    const double square = std::max(f.squares - a * a, 0.0);
-    const double v2 = f.largest2 * square;
-    const double xi =
-        std::sqrt(std::max(v2 + f.nearest * std::max(total * total - square, 0.0), 0.0));
-    sums.xi += xi;
-    if (xi < f.radius) sums.lower += 1.0;
-    sums.close = sums.close || std::abs(xi - f.radius) <= kClose * f.radius;
-    if (v2 == 0.0) {
-      sums.model_lower += 1.0;
-      sums.model_upper += 1.0;
-    } else {
-      const double above = std::max(f.radius - std::sqrt(v2), 0.0);
-      const double below = std::max(std::sqrt(v2 * f.shrink2) - f.radius, 0.0);
-      const double tail = 1.0 - std::exp(-0.5 * above * above / v2);
-      const double chebyshev = 1.0 - v2 / (f.radius * f.radius);
-      sums.model_lower += std::max({0.0, tail, chebyshev});
-      sums.model_upper += std::exp(-0.5 * below * below / v2);
-    }
-    const double apart = f.radius - xi;
-    sums.upper_paper += f.largest2 > 0.0 ? std::exp(-apart * apart / (16.0 * f.largest2)) : 1.0;
-  }
-  return sums;
-}
-
-void add_scaled_to(const float* x, std::size_t n, double factor, double* total) {
-  for (std::size_t d = 0; d < n; ++d) total[d] += factor * x[d];
-}
-
-double dot_wide(const float* x, const double* y, std::size_t n) {
-  double sum = 0;
-  for (std::size_t d = 0; d < n; ++d) sum += x[d] * y[d];
-  return sum;
-}
-
-#else
-
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 using DD = hn::ScalableTag<double>;
@@ -207,8 +147,6 @@ double dot_wide(const float* HWY_RESTRICT x, const double* HWY_RESTRICT y, std::
   for (; i < n; ++i) sum += x[i] * y[i];
   return sum;
 }
-
-#endif  // HEADGAUGE_PLAIN
 
 }  // namespace
 }  // namespace headgauge::HWY_NAMESPACE

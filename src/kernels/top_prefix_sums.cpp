@@ -19,55 +19,6 @@ HWY_BEFORE_NAMESPACE();
 namespace headgauge::HWY_NAMESPACE {
 namespace {
 
-#if HEADGAUGE_PLAIN
-
-ScaledSums scale(const float* weight, const float* norm, std::size_t n, float* scaled) {
-  ScaledSums sums;
-  for (std::size_t j = 0; j < n; ++j) {
-    scaled[j] = weight[j] * norm[j];
-    sums.absolute += std::abs(scaled[j]);
-    sums.square += static_cast<double>(scaled[j]) * scaled[j];
-  }
-  return sums;
-}
-
-double distance_sum(const float* weight, const std::int32_t* rank, const float* product,
-                    std::size_t n, int size, float set_square) {
-  double sum = 0;
-  for (std::size_t j = 0; j < n; ++j) {
-    if (rank[j] < size) continue;
-    sum += std::sqrt(std::max(weight[j] * (weight[j] - 2.0f * product[j]) + set_square, 0.0f));
-  }
-  return sum;
-}
-
-ExpectedSums expected_sums(const float* weight, const float* projection, const float* norm,
-                           std::size_t n, const ExpectedCoefficients& c) {
-  ExpectedSums sums;
-  for (std::size_t j = 0; j < n; ++j) {
-    const float y = weight[j], z = projection[j];
-    const float y1 = c.main_scale * y;
-    const float main = std::max(y1 * (y1 - c.main_linear * z) + c.main_constant, 0.0f);
-    const float upper = y * (c.upper_square * y + c.upper_linear * z) + c.upper_constant;
-    const float t = y + c.spread * norm[j];
-    sums.main += std::sqrt(main);
-    sums.upper += std::sqrt(std::max(main, upper));
-    sums.context += std::sqrt(std::max(t * (t - 2.0f * z) + c.total_square, 0.0f));
-  }
-  return sums;
-}
-
-float farthest(const float* gram, const float* norm, const std::int32_t* rank, int size,
-               float scale) {
-  float far = -kInfinite;
-  for (Index j = 0; j < kPrefixColumns; ++j) {
-    if (rank[j] >= size) far = std::max(far, norm[j] * (norm[j] - 2.0f * scale * gram[j]));
-  }
-  return far;
-}
-
-#else
-
 // Computes sum + 2 sqrt(x) for x >= kTiny: one Newton step on the estimate r of 1 / sqrt(x), y (3 -
 // y r) with y = x r.
 HWY_INLINE V add_twice_root(V sum, V x) {
@@ -159,8 +110,6 @@ float farthest(const float* gram, const float* norm, const std::int32_t* rank, i
   }
   return hn::GetLane(hn::MaxOfLanes(d, far));
 }
-
-#endif  // HEADGAUGE_PLAIN
 
 // A panel's bound and the value found in it may be the same number, rounded differently.
 constexpr float kRounding = 1e-6f;

@@ -27,8 +27,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr float kInfinite = std::numeric_limits<float>::infinity();
 
-#if !HEADGAUGE_PLAIN
-
 // The vectors of a panel.
 #if HWY_TARGET == HWY_AVX3
 using D = hn::FixedTag<float, 16>;
@@ -71,8 +69,6 @@ HWY_INLINE void pass_panels(const PackedMatrix& gram, const Prefix* rows, std::s
     }
   }
 }
-
-#endif  // HEADGAUGE_PLAIN
 
 }  // namespace
 }  // namespace headgauge::HWY_NAMESPACE

@@ -16,72 +16,6 @@ HWY_BEFORE_NAMESPACE();
 namespace headgauge::HWY_NAMESPACE {
 namespace {
 
-#if HEADGAUGE_PLAIN
-
-// Computes q for one capture of a sum over the 48 columns of panel number `panel` of the row's.
-void capture_q(const PrefixSum& sum, const PrefixRow& row, const float* total, Index c, int size,
-               Index panel) {
-  const Index column = panel * kPrefixColumns;
-  for (Index j = 0; j < kPrefixColumns; ++j) {
-    const float w = sum.weight[column + j];
-    const float q = w * (w - 2.0f * total[j]);
-    const std::int32_t rank = row.rank[column + j];
-    float& lowest = sum.lowest[c * kPrefixLanes + j % kPrefixLanes];
-    if (rank >= size) lowest = std::min(lowest, q);
-    if (rank >= 0 && rank < size) sum.inside[c * sum.inside_stride + rank] = q;
-  }
-}
-
-void prefix_panel(const float* gram, const PrefixSums& prefix, Index panel) {
-  const Index column = panel * kPrefixColumns;
-  const PrefixEvent* events = prefix.row.events + prefix.row.first_event[panel];
-  const PrefixEvent* last = prefix.row.events + prefix.row.first_event[panel + 1];
-  for (const PrefixSum* sum : {&prefix.first, &prefix.second}) {
-    if (sum->coefficient == nullptr) continue;
-    float total[kPrefixColumns] = {};
-    const PrefixEvent* event = events;
-    std::size_t capture = 0;
-    for (int step = 0;; ++step) {
-      for (; sum->before != nullptr && event != last && event->rank == step; ++event) {
-        sum->before[step] = total[event->column];
-      }
-      if (capture < prefix.captures.size() && prefix.captures[capture] == step) {
-        const auto c = static_cast<Index>(capture++);
-        if (sum->stored != nullptr) {
-          std::copy_n(total, kPrefixColumns, sum->stored + c * sum->stored_stride + column);
-        }
-        if (sum->weight != nullptr) capture_q(*sum, prefix.row, total, c, step, panel);
-      }
-      if (capture == prefix.captures.size() && (sum->before == nullptr || event == last)) break;
-      const float* row = gram + prefix.row.member_rows[step] * kPrefixColumns;
-      for (Index j = 0; j < kPrefixColumns; ++j) total[j] += sum->coefficient[step] * row[j];
-    }
-  }
-}
-
-void prefixes(const PackedMatrix& gram, const PrefixSums* rows, std::size_t count) {
-  for (std::size_t r = 0; r < count; ++r) {
-    for (Index p = 0; p < rows[r].row.panels; ++p) {
-      prefix_panel(gram.panel(rows[r].row.first_panel + p), rows[r], p);
-    }
-  }
-}
-
-void captures(const PrefixSums* rows, std::size_t count) {
-  for (std::size_t r = 0; r < count; ++r) {
-    const PrefixSum& sum = rows[r].first;
-    for (std::size_t c = 0; c < rows[r].captures.size(); ++c) {
-      const auto capture = static_cast<Index>(c);
-      for (Index p = 0; p < rows[r].row.panels; ++p) {
-        capture_q(sum, rows[r].row, sum.stored + capture * sum.stored_stride + p * kPrefixColumns,
-                  capture, rows[r].captures[c], p);
-      }
-    }
-  }
-}
-
-#else
-
 HWY_INLINE void capture_sum(const PrefixSum& sum, const PrefixRow& row, const V (&total)[C],
                             Index c, int size, Index panel) {
   const D d;
@@ -207,8 +141,6 @@ void captures(const PrefixSums* rows, std::size_t count) {
     }
   }
 }
-
-#endif  // HEADGAUGE_PLAIN
 
 }  // namespace
 }  // namespace headgauge::HWY_NAMESPACE

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
 #include <limits>
 
 #include "kernels/shares.hpp"
@@ -24,41 +23,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace headgauge::HWY_NAMESPACE {
 namespace {
-
-#if HEADGAUGE_PLAIN
-
-void add_up(const float* in, std::size_t n, Extremes bounds, WeightSums* sums) {
-  const double top = std::max(std::abs(bounds.min), std::abs(bounds.max));
-  double logs = 0, rest = 0, ones = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const double a = in[i], e = std::abs(a) / top;
-    if (e < 1) {
-      rest += e;
-    } else {
-      ones += 1;
-    }
-    if (e > 0) logs += e * std::log(e);
-    if (in[i] == bounds.max) {
-      ++sums->max_count;
-    } else {
-      sums->rest_mass += a;
-      sums->rest_square += a * a;
-      sums->rest_cube += a * a * a;
-    }
-  }
-  sums->abs_mass = top * (ones + rest);
-  sums->entropy = log_one_plus((ones - 1) + rest) - logs / (ones + rest);
-}
-
-double add_distances(const float* in, std::size_t n, float first) {
-  double sum = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    sum += std::abs(static_cast<double>(in[i])) * std::abs(first + static_cast<double>(i));
-  }
-  return sum;
-}
-
-#else
 
 double add_distances(const float* in, std::size_t n, float first) {
   const D d;
@@ -176,8 +140,6 @@ void add_up_positive(const float* in, std::size_t n, Extremes bounds, WeightSums
 void add_up(const float* in, std::size_t n, Extremes bounds, WeightSums* sums) {
   bounds.min < 0 ? add_up_signed(in, n, bounds, sums) : add_up_positive(in, n, bounds, sums);
 }
-
-#endif  // HEADGAUGE_PLAIN
 
 }  // namespace
 }  // namespace headgauge::HWY_NAMESPACE

@@ -38,7 +38,6 @@ float widen_bf16(std::uint16_t bits) {
 
 void widen_row(const std::uint16_t* in, bool bf16, float* out, std::size_t n) {
   std::size_t i = 0;
-#if !HEADGAUGE_PLAIN
   const hn::ScalableTag<float> d;
   const hn::Rebind<std::uint16_t, decltype(d)> du16;
   const hn::Rebind<std::uint32_t, decltype(d)> du32;
@@ -55,7 +54,6 @@ void widen_row(const std::uint16_t* in, bool bf16, float* out, std::size_t n) {
       hn::StoreU(hn::PromoteTo(d, half), d, out + i);
     }
   }
-#endif
   for (; i < n; ++i) out[i] = bf16 ? widen_bf16(in[i]) : widen_f16(in[i]);
 }
 
