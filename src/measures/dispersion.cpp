@@ -12,14 +12,12 @@
 #include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
 #include "measures/coordinates.hpp"
-#include "measures/critical_temperature.hpp"
 
 namespace headgauge {
 namespace {
 
 // The values that are followed along octaves of position. Rows without weight lack the first five;
-// rows whose weights are all 0 or negative lack the next three; rows of one key lack the
-// last three.
+// rows whose weights are all 0 or negative lack the last three.
 enum OctaveValue {
   kPosition,
   kLogKeys,
@@ -29,9 +27,6 @@ enum OctaveValue {
   kLogMax,
   kLogKeysOfMax,
   kPositionOfMax,
-  kCritical,
-  kKeysOfCritical,
-  kPositionOfCritical,
 };
 constexpr std::array kOctaveMetrics = {
     metric::octave_position,
@@ -42,9 +37,6 @@ constexpr std::array kOctaveMetrics = {
     metric::octave_log_max_weight,
     metric::octave_log_keys_of_max_weight,
     metric::octave_position_of_max_weight,
-    metric::octave_critical_temperature,
-    metric::octave_keys_of_critical_temperature,
-    metric::octave_position_of_critical_temperature,
 };
 using OctaveHandles = std::array<MetricHandle, kOctaveMetrics.size()>;
 
@@ -83,7 +75,6 @@ struct Along {
 };
 constexpr Along kAlongEntropy{kPosition, kLogKeys, kEntropy, unchanged};
 constexpr Along kAlongMax{kPositionOfMax, kLogKeysOfMax, kLogMax, unchanged};
-constexpr Along kAlongCritical{kPositionOfCritical, kKeysOfCritical, kCritical, logarithm};
 constexpr Along kAlongEffective{kPosition, kKeys, kEffective, logarithm};
 
 std::vector<Octave> octaves_of(const LayerStatistics& layer, const OctaveHandles& handles,
@@ -116,7 +107,7 @@ std::size_t growing(const Results& results, Index layer_index, const Octaves& oc
 
 // The results for one head along its octaves.
 struct Followed {
-  std::vector<Octave> entropy, largest, critical, effective;
+  std::vector<Octave> entropy, largest, effective;
 };
 
 // The metrics derived from octaves, with a cell for each head and, in a comparison, each
@@ -134,7 +125,6 @@ class TrendMetrics {
     std::vector<std::string> interventions(dims.begin() + 2, dims.end());
     entropy_ = &add(metric::entropy_slope, dims, "1");
     largest_ = &add(metric::max_weight_slope, dims, "1");
-    critical_ = &add(metric::critical_temperature_slope, dims, "1");
     dims.emplace_back("forecast_length");
     forecasts_ = &results.add_metric(metric::effective_tokens_forecast, dims, "keys");
     forecasts_->with_intervals();
@@ -150,7 +140,6 @@ class TrendMetrics {
   void put(std::vector<Index> cell, const Followed& head, std::span<const double> positions) {
     put_slope(head.entropy, cell, *entropy_);
     put_slope(head.largest, cell, *largest_);
-    put_slope(head.critical, cell, *critical_);
     const double window = window_of_layer(results_, cell.front());
     const double most = window > 0 ? std::log(window) : std::numeric_limits<double>::infinity();
     const std::optional<bool> holds = forecast_holds(head.effective, most);
@@ -215,14 +204,14 @@ class TrendMetrics {
   double longest_;
   std::vector<double> lengths_;
   std::size_t within_ = 0;  // number of positions that the model has
-  LabelledArray *entropy_, *largest_, *critical_, *forecasts_, *coverage_;
+  LabelledArray *entropy_, *largest_, *forecasts_, *coverage_;
   std::vector<std::size_t> judged_, held_;  // per intervention
 };
 
 class DispersionMeasure final : public Measure {
  public:
-  DispersionMeasure(bool causal, bool beyond_sinks, int slots)
-      : causal_(causal), beyond_sinks_(beyond_sinks), work_(slots) {}
+  DispersionMeasure(bool causal, bool beyond_sinks)
+      : causal_(causal), beyond_sinks_(beyond_sinks) {}
 
   void declare(MetricRegistry& metrics) override {
     for (std::size_t i = 0; i < handles_.size(); ++i) {
@@ -233,9 +222,8 @@ class DispersionMeasure final : public Measure {
       }
       handles_[i] = metrics.add(metric);
     }
-    critical_ = metrics.add(metric::critical_temperature);
     for (const char* derived :
-         {metric::entropy_slope, metric::max_weight_slope, metric::critical_temperature_slope,
+         {metric::entropy_slope, metric::max_weight_slope,
           metric::effective_tokens_forecast, metric::forecast_coverage}) {
       metrics.add(derived);
     }
@@ -245,8 +233,7 @@ class DispersionMeasure final : public Measure {
     return {.keys = beyond_sinks_ ? MeasureNeeds::Keys::beyond_sinks : MeasureNeeds::Keys::all};
   }
 
-  void observe(const RowBlock& block, int slot, RowSink& sink) override {
-    CriticalTemperature& work = work_[slot];
+  void observe(const RowBlock& block, int /*slot*/, RowSink& sink) override {
     for (Index r = 0; r < block.size(); ++r) {
       const Row& row = block.rows[r];
       const auto position = static_cast<double>(row.query + 1), n = static_cast<double>(row.n());
@@ -261,18 +248,6 @@ class DispersionMeasure final : public Measure {
         sink.set(r, handles_[kLogMax], std::log(row.sums.max));
         sink.set(r, handles_[kLogKeysOfMax], std::log(n));
         sink.set(r, handles_[kPositionOfMax], position);
-      }
-      // The weights of other normalizers are no softmax of the logits at any temperature.
-      const auto scale = block.normalizer->softmax_scale({row.n(), row.query});
-      const double critical =
-          scale ? *scale * work.find(row.logits, static_cast<float>(row.sums.min_logit),
-                                     static_cast<float>(row.sums.max_logit))
-                : kUndefined;
-      if (!std::isnan(critical)) {
-        sink.set(r, critical_, critical);
-        sink.set(r, handles_[kCritical], critical);
-        sink.set(r, handles_[kKeysOfCritical], n);
-        sink.set(r, handles_[kPositionOfCritical], position);
       }
     }
   }
@@ -296,7 +271,7 @@ class DispersionMeasure final : public Measure {
         const auto slopes = std::span(bins).first(grow);
         metrics.put({l, h},
                     {along(kAlongEntropy, slopes), along(kAlongMax, slopes),
-                     along(kAlongCritical, slopes), along(kAlongEffective, bins)},
+                     along(kAlongEffective, bins)},
                     positions);
       }
     }
@@ -307,8 +282,6 @@ class DispersionMeasure final : public Measure {
  private:
   bool causal_, beyond_sinks_;
   OctaveHandles handles_;
-  MetricHandle critical_;
-  std::vector<CriticalTemperature> work_;  // by slot
 };
 
 // Returns a cell's values at the lengths that serve as octaves.
@@ -351,7 +324,7 @@ std::vector<std::string> derive_over_lengths(Results& results) {
         growing(results, cell.front(), taken, [&](Index octave) { return lengths[octave]; }));
     metrics.put(cell,
                 {along(kAlongEntropy, slopes), along(kAlongMax, slopes),
-                 along(kAlongCritical, slopes), along(kAlongEffective, taken)},
+                 along(kAlongEffective, taken)},
                 positions);
   });
   if (taken.size() > 1) {
@@ -375,8 +348,8 @@ std::vector<std::string> derive_over_lengths(Results& results) {
   return derived;
 }
 
-std::unique_ptr<Measure> make_dispersion_measure(bool causal, bool beyond_sinks, int slots) {
-  return std::make_unique<DispersionMeasure>(causal, beyond_sinks, slots);
+std::unique_ptr<Measure> make_dispersion_measure(bool causal, bool beyond_sinks) {
+  return std::make_unique<DispersionMeasure>(causal, beyond_sinks);
 }
 
 }  // namespace headgauge

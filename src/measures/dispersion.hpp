@@ -1,6 +1,6 @@
-// The dispersion group: how a head's entropy, largest weight and critical temperature change with
-// the number of keys (docs/mathematics.md G6, G10), and a forecast of how many keys it attends to
-// at longer contexts (docs/mathematics.md 7b).
+// The dispersion group: how a head's entropy and largest weight change with the number of keys
+// (docs/mathematics.md G6), and a forecast of how many keys it attends to at longer contexts
+// (docs/mathematics.md 7b).
 #pragma once
 
 #include <limits>
@@ -64,7 +64,7 @@ std::optional<bool> forecast_holds(std::span<const Octave> octaves,
 
 // Makes the measure. For a causal source (`causal`) it derives everything from position bins. For
 // others it measures one pass and keeps what derive_over_lengths() needs.
-std::unique_ptr<Measure> make_dispersion_measure(bool causal, bool beyond_sinks, int slots);
+std::unique_ptr<Measure> make_dispersion_measure(bool causal, bool beyond_sinks);
 
 // Derives slopes and forecasts for a bidirectional source, where each length of the results is a
 // pass of its own and serves as an octave. Dims between head and length are kept. Does nothing if

@@ -96,8 +96,9 @@ std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string>
     add({.coverage = false, .proportion = true});
   }
   if (wanted("sensitivity")) measures.push_back(make_sensitivity_measure(options, slots));
-  if (wanted("dispersion"))
-    measures.push_back(make_dispersion_measure(source.causal, options.beyond_sinks, slots));
+  if (wanted("dispersion")) {
+    measures.push_back(make_dispersion_measure(source.causal, options.beyond_sinks));
+  }
   if (wanted("counterfactual")) measures.push_back(make_scan_change(options.changed, slots));
   if (wanted("roles")) measures.push_back(make_roles_measure(source));
   if (wanted("logits")) measures.push_back(make_logits_measure(slots));

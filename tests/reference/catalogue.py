@@ -85,8 +85,6 @@ _SINGLE = {
     "equal_key_pairs": Tolerance(0.0, absolute=1e-12),  # counts alone
     "entropy_slope": Tolerance(0.0, absolute=5e-5),
     "max_weight_slope": Tolerance(0.0, absolute=5e-5),
-    "critical_temperature": Tolerance(2e-5, 1.0),
-    "critical_temperature_slope": Tolerance(0.0, absolute=1e-3),
     "forecast_coverage": Tolerance(0.0, absolute=1e-12),
     "loss": Tolerance(1e-4, 1.0),
 }

@@ -31,28 +31,9 @@ def row_values(block: RowBlock) -> dict[str, Array]:
     mass = np.abs(block.weights).sum(axis=1)
     p = np.abs(block.weights) / np.where(mass > 0.0, mass, 1.0)[:, None]
     return {
-        "critical_temperature": critical_temperature(block) * scales(block),
         "entropy_spread": np.where(mass > 0.0, entropy(p), np.nan),
         "max_weight_spread": np.where(block.visible, block.weights, -np.inf).max(axis=1),
     }
-
-
-def scales(block: RowBlock) -> Array:
-    """c of each row under softmax(c l); NaN under another normalizer."""
-    scale = block.normalizer.scale
-    if scale is None:
-        return np.full(len(block.n), np.nan)
-    return np.array([scale(int(n), int(t)) for n, t in zip(block.n, block.t, strict=True)])
-
-
-def critical_temperature(block: RowBlock) -> Array:
-    """G10: min over k >= 2 of (l_1 - l_k) / log k; NaN in rows of one key."""
-    falling = -np.sort(-block.logits, axis=1)
-    gaps = falling[:, :1] - falling[:, 1:]  # infinite in the padding
-    if gaps.shape[1] == 0:
-        return np.full(len(block.n), np.nan)
-    found = (gaps / np.log(np.arange(2, falling.shape[1] + 1))).min(axis=1)
-    return np.where(np.isfinite(found), found, np.nan)
 
 
 @dataclass
@@ -79,7 +60,6 @@ class Dispersion:
 
     entropy: tuple[float, float]
     max_weight: tuple[float, float]
-    critical: tuple[float, float]
     forecast: Array
     holds: float  # NaN: not judged
     doubtful: bool
@@ -182,7 +162,6 @@ def forecast(line: Curve, position: float, window: int = 0) -> Array:
 def dispersion(
     entropy: Array,
     max_weight: Array,
-    critical: Array,
     n: Array,
     index: RowIndex,
     edges: list[int],
@@ -194,16 +173,14 @@ def dispersion(
     with np.errstate(divide="ignore", invalid="ignore"):
         log_max = np.where(max_weight > 0.0, np.log(max_weight), np.nan)
 
-    def late_slope(values: Array, log_means: bool = False) -> tuple[float, float]:
-        keys = n.astype(np.float64) if log_means else log_n
-        line = curve(keys, values, index, edges, log_means).last(SLOPE_OCTAVES)
+    def late_slope(values: Array) -> tuple[float, float]:
+        line = curve(log_n, values, index, edges, False).last(SLOPE_OCTAVES)
         found = slope(line) if len(line) >= FEWEST_FOR_SLOPE else (math.nan, math.nan)
         return (math.nan, math.nan) if math.isnan(found[1]) else found
 
     line = curve(n.astype(np.float64), np.exp(entropy), index, edges, True)
     none = np.full((len(FORECASTS), 3), np.nan)
-    slopes = late_slope(entropy), late_slope(log_max), late_slope(critical, log_means=True)
-    result = Dispersion(*slopes, none, np.nan, False)
+    result = Dispersion(late_slope(entropy), late_slope(log_max), none, np.nan, False)
     if len(line) == 0:
         return result
     value, low, high = forecast(line.before_last(), float(line.position[-1]), window)

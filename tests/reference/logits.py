@@ -3,8 +3,15 @@
 import numpy as np
 
 from tests.reference.arrays import Array
-from tests.reference.dispersion import scales
 from tests.reference.rows import RowBlock
+
+
+def scales(block: RowBlock) -> Array:
+    """c of each row under softmax(c l); NaN under another normalizer."""
+    scale = block.normalizer.scale
+    if scale is None:
+        return np.full(len(block.n), np.nan)
+    return np.array([scale(int(n), int(t)) for n, t in zip(block.n, block.t, strict=True)])
 
 
 def row_values(block: RowBlock) -> dict[str, Array]:

@@ -202,7 +202,6 @@ class Oracle:
         found = dispersion(
             rows.values["entropy_spread"],
             rows.values["max_weight_spread"],
-            rows.values["critical_temperature"],
             visible,
             self.index,
             self.edges,
@@ -218,7 +217,6 @@ class Oracle:
         return {
             "entropy_slope": cell(*found.entropy),
             "max_weight_slope": cell(*found.max_weight),
-            "critical_temperature_slope": cell(*found.critical),
             **{
                 f"effective_tokens_forecast{end}": cell(found.forecast[:, k], none)
                 for k, end in enumerate(("", " low", " high"))

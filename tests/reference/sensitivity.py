@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from tests.reference.arrays import Array
+from tests.reference.logits import scales
 from tests.reference.normalizers import SOFTMAX
 from tests.reference.philox import DRAWN_ROWS, uniforms
 from tests.reference.rows import RowBlock, rank, scaled_logits
@@ -56,7 +57,7 @@ def sensitivity_rows(
         chosen = np.full(len(block.t), True) if measured is None else measured
         return normalizer_sensitivity(block, v, temperatures, epsilons, chosen)
     if block.normalizer is not SOFTMAX:
-        c = _scales(block)[:, None]
+        c = scales(block)[:, None]
         v = c * v
         block = replace(block, logits=scaled_logits(block.logits, c))
     result = np.full((len(block.t), len(temperatures), len(epsilons)), np.nan)
@@ -77,11 +78,6 @@ def sensitivity_rows(
             out -= base
             result[rows, i, j - 1] = np.sqrt(np.einsum("rc,rc->r", out, out)) / epsilons[j - 1]
     return result
-
-
-def _scales(block: RowBlock) -> Array:
-    assert block.normalizer.scale is not None
-    return np.asarray([block.normalizer.scale(n, t) for n, t in zip(block.n, block.t, strict=True)])
 
 
 def normalizer_sensitivity(
@@ -185,7 +181,7 @@ def jacobian_rows(block: RowBlock) -> dict[str, Array]:
     if block.normalizer.scale is None:
         return normalizer_jacobians(block)
     bound, printed = jacobian_bounds(block.weights, block.n)
-    c = _scales(block)
+    c = scales(block)
     return {
         "jacobian_frobenius": frobenius(block.weights) * c,
         "jacobian_spectral": spectral(block.weights) * c,
