@@ -47,7 +47,7 @@ void widen_row(const std::uint16_t* in, bool bf16, float* out, std::size_t n) {
       const auto wide = hn::ShiftLeft<16>(hn::PromoteTo(du32, hn::LoadU(du16, in + i)));
       hn::StoreU(hn::BitCast(d, wide), d, out + i);
     }
-  } else {
+  } else if (HWY_TARGET != HWY_SSSE3) {  // there Highway widens infinity to 65536
     const hn::Rebind<hwy::float16_t, decltype(d)> df16;
     for (; i + lanes <= n; i += lanes) {
       const auto half = hn::BitCast(df16, hn::LoadU(du16, in + i));
