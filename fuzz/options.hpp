@@ -69,7 +69,6 @@ inline void use_normalizer(std::string_view spec) {
     static_cast<void>(normalizer->lipschitz(context));
     static_cast<void>(normalizer->softmax_scale(context));
   }
-  static_cast<void>(normalizer->lemma1_constants(2));
   static_cast<void>(normalizer->notice(1000));
 }
 

@@ -134,10 +134,9 @@ class ModelSource : public HeadSource {
   virtual void keep_entering(int layer) = 0;
   // Returns the layer at which the pass starts after intervene().
   virtual int first_layer() const = 0;
-  // Makes the last finished pass the reference of every divergence and output change.
+  // Makes the last finished pass the reference of every divergence and output change;
+  // set_context() removes it.
   virtual void set_reference() = 0;
-  // Returns whether there is a reference; set_context() removes it.
-  virtual bool has_reference() const = 0;
   // Runs the documents under gates, and back (docs/mathematics.md 7f): returns the gradients of
   // the weighted losses of each document. If all weights are 0, there is no way back. The heads
   // that layer() returned are gone. A model in Python has no gradients by residual. Throws

@@ -78,13 +78,6 @@ struct Jacobian {
   double spectral() const;
 };
 
-// Lemma 1 of paper A (docs/mathematics.md L1): logits in [-range, range] give weights in [lower /
-// n, upper / n] with constants that do not depend on n.
-struct Lemma1Constants {
-  double lower = 0;  // C1
-  double upper = 0;  // C2
-};
-
 class Normalizer {
  public:
   virtual ~Normalizer() = default;
@@ -115,9 +108,6 @@ class Normalizer {
 
   // Returns sup ||J||_2 over all logits of a row of n keys; infinite if there is no bound.
   virtual double lipschitz(const RowContext& context) const;
-  // Returns Lemma 1's constants for logits in [-range, range], range > 0; nothing if the lemma does
-  // not apply.
-  virtual std::optional<Lemma1Constants> lemma1_constants(double range) const;
   // Returns the scale c of softmax(c l) if c depends only on the row's length and position; nothing
   // for other normalizers.
   virtual std::optional<double> softmax_scale(const RowContext& context) const;

@@ -269,8 +269,7 @@ struct HeadsTable {
 };
 HeadsTable heads_table(const Results& results);
 
-// Write it as heads.csv. An undefined cell is empty.
+// Returns it as the text of heads.csv. An undefined cell is empty.
 std::string heads_csv_text(const Results& results);
-void write_heads_csv(const Results& results, const std::string& path);
 
 }  // namespace headgauge

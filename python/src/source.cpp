@@ -220,7 +220,6 @@ class PythonSource final : public ModelSource {
     const nb::gil_scoped_acquire acquired;
     object_.attr("set_context")(length);
     context_ = length;
-    has_reference_ = false;
   }
 
   void look_at(const QueriesOfDocument& queries) override {
@@ -255,9 +254,7 @@ class PythonSource final : public ModelSource {
   void set_reference() override {
     const nb::gil_scoped_acquire acquired;
     object_.attr("set_reference")();
-    has_reference_ = true;
   }
-  bool has_reference() const override { return has_reference_; }
 
   NextTokens next_tokens(int document) override {
     const nb::gil_scoped_acquire acquired;
@@ -350,7 +347,6 @@ class PythonSource final : public ModelSource {
   std::vector<Document> documents_;
   HeadInterventions interventions_;
   ThreadPool pool_{1};
-  bool has_reference_ = false;
   Index context_ = 0;  // 0: the whole document
   std::optional<Layer> layer_;
   std::vector<std::uint32_t> x_row_of_;

@@ -1,9 +1,12 @@
-// The rate at which an error falls with the number of tokens: the exponent in error ~ n^-rate.
+// The rate at which an error falls with the number of tokens, the exponent in error ~ n^-rate, and
+// the horizon of a head (docs/mathematics.md D5.3), which determines it: the spread of the head's
+// logits over the tokens.
 #pragma once
 
 #include <span>
 
 #include "headgauge/base.hpp"
+#include "headgauge/heads.hpp"
 
 namespace headgauge {
 
@@ -30,5 +33,13 @@ struct RateFit {
 // same n.
 RateFit fit_rate(std::span<const double> tokens, std::span<const double> errors,
                  std::span<const double> deviations, int replicates, double floor = 0);
+
+// Returns sqrt(lambda_max(Cov(q) Cov(k))) over the rows of both (L x d each, population
+// normalisation): the horizon of the paper's code. Multiplied by the head's scale it is H_eff. 0 if
+// all queries or all keys are equal.
+double query_key_spread(MatrixView<const float> queries, MatrixView<const float> keys);
+
+// Returns the rate that paper B predicts (T5.2): beta = 1 / (2 (1 + H^2)).
+double predicted_rate(double horizon);
 
 }  // namespace headgauge

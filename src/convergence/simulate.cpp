@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "convergence/hardmax.hpp"
-#include "convergence/horizon.hpp"
 #include "convergence/rate.hpp"
 #include "convergence/resolved_simulation.hpp"
 #include "convergence/spread.hpp"

@@ -9,7 +9,6 @@
 
 #include "base/memory.hpp"
 #include "convergence/budget.hpp"
-#include "convergence/horizon.hpp"
 #include "convergence/population.hpp"
 #include "convergence/rate.hpp"
 #include "convergence/subsample.hpp"

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "convergence/budget.hpp"
-#include "convergence/horizon.hpp"
 #include "convergence/rate.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/flags.hpp"

@@ -1,4 +1,5 @@
-// Computes loss, its change, the divergence and the metrics of answers from predictions.
+// Computes loss, its change, the divergence and the metrics of answers from predictions, and
+// finds the tokens whose loss a change alters most.
 #pragma once
 
 #include <optional>
@@ -6,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "headgauge/heads.hpp"
 #include "headgauge/model.hpp"
 #include "headgauge/results.hpp"
 #include "scan/answers.hpp"
@@ -39,5 +41,12 @@ class NextTokenMetrics {
   LabelledArray* change_by_gap_ = nullptr;
   LabelledArray* reach_ = nullptr;
 };
+
+// Returns the `most` tokens with the largest absolute change of the loss under each of the
+// predictions after the first, which are the model's own, in the order of the documents; a token
+// that several changes choose stands there once. All predicted tokens of a text and the answers of
+// cases take part. Among equal changes the first token wins.
+std::vector<TokenLoss> find_token_losses(const SourceInfo& source,
+                                         std::span<const Predictions> predictions, Index most);
 
 }  // namespace headgauge

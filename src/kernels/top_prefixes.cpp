@@ -142,6 +142,95 @@ void captures(const PrefixSums* rows, std::size_t count) {
   }
 }
 
+// Computes sum + sqrt(x) for x >= kTiny, to 1e-4 or better; if the estimate of 1 / sqrt(x) has 14
+// bits, it is used directly.
+HWY_INLINE V add_root(V sum, V x) {
+  const D d;
+  const V r = hn::ApproximateReciprocalSqrt(x);
+#if HWY_TARGET == HWY_AVX3
+  static_cast<void>(d);
+  return hn::MulAdd(x, r, sum);
+#else
+  // One Newton step.
+  const V y = hn::Mul(x, r);
+  const V h = hn::Mul(y, hn::Set(d, 0.5f));
+  return hn::MulAdd(h, hn::NegMulAdd(y, r, hn::Set(d, 3.0f)), sum);
+#endif
+}
+
+// Processes one row and one panel, number `panel` of the row's.
+HWY_NOINLINE void distance_strip(const float* HWY_RESTRICT gram, const PrefixDistances& prefix,
+                                 Index panel) {
+  const D d;
+  const Index column = panel * kPrefixColumns;
+  const std::uint32_t* HWY_RESTRICT member = prefix.row.member_rows;
+  const float* HWY_RESTRICT coefficient = prefix.coefficient;
+  const float* HWY_RESTRICT set_square = prefix.set_square;
+  // w^2, which becomes -inf once a column's key is in the set, so that it adds nothing; -2 w; and
+  // the context's radicand as a polynomial in k, square k^2 + linear k + constant.
+  HWY_ALIGN float own[kPrefixColumns];
+  HWY_ALIGN float twice[kPrefixColumns];
+  HWY_ALIGN float square[kPrefixColumns];
+  HWY_ALIGN float linear[kPrefixColumns];
+  HWY_ALIGN float constant[kPrefixColumns];
+  V p[C];
+  const V total = hn::Set(d, prefix.total_square);
+  const V nothing = hn::Set(d, -kInfinite);
+#pragma GCC unroll 12
+  for (int v = 0; v < C; ++v) {
+    const Index at = column + v * kLanes;
+    const M key = outside(prefix.row.rank + at, 0);
+    const V w = hn::LoadU(d, prefix.weight + at);
+    const V norm = hn::LoadU(d, prefix.norm + at);
+    const V z = hn::LoadU(d, prefix.projection + at);
+    const V lean = hn::Sub(w, z);
+    hn::Store(hn::IfThenElse(key, hn::Mul(w, w), nothing), d, own + v * kLanes);
+    hn::Store(hn::Mul(w, hn::Set(d, -2.0f)), d, twice + v * kLanes);
+    hn::Store(hn::IfThenElseZero(key, hn::Mul(norm, norm)), d, square + v * kLanes);
+    hn::Store(hn::IfThenElseZero(key, hn::Mul(hn::Add(norm, norm), lean)), d, linear + v * kLanes);
+    hn::Store(hn::IfThenElse(key, hn::MulAdd(w, hn::Sub(lean, z), total), nothing), d,
+              constant + v * kLanes);
+    p[v] = hn::Zero(d);
+  }
+  const PrefixEvent* event = prefix.row.events + prefix.row.first_event[panel];
+  const PrefixEvent* last = prefix.row.events + prefix.row.first_event[panel + 1];
+  const V tiny = hn::Set(d, kTiny);
+  int step = 0;
+  while (step < prefix.steps) {
+    // The member of rank `step` is in the set from this step on.
+    for (; event != last && event->rank == step; ++event) own[event->column] = -kInfinite;
+    const int stop = event == last ? prefix.steps : std::min<int>(prefix.steps, event->rank);
+    for (; step < stop; ++step) {
+      const float* HWY_RESTRICT row = gram + member[step] * kPrefixColumns;
+      const V x = hn::Set(d, coefficient[step]);
+      const V s2 = hn::Set(d, set_square[step]);
+      const V k = hn::Set(d, prefix.spread * static_cast<float>(step + 1));
+      float* to_distance = prefix.distance + step * kPrefixLanes;
+      float* to_context = prefix.context + step * kPrefixLanes;
+      V distance = hn::LoadU(d, to_distance), context = hn::LoadU(d, to_context);
+#pragma GCC unroll 12
+      for (int v = 0; v < C; ++v) {
+        p[v] = hn::MulAdd(x, hn::Load(d, row + v * kLanes), p[v]);
+        const V a = hn::MulAdd(hn::Load(d, twice + v * kLanes), p[v],
+                               hn::Add(s2, hn::Load(d, own + v * kLanes)));
+        distance = add_root(distance, hn::Max(a, tiny));
+        const V b =
+            hn::MulAdd(hn::Load(d, square + v * kLanes), k, hn::Load(d, linear + v * kLanes));
+        const V e = hn::MulAdd(b, k, hn::Load(d, constant + v * kLanes));
+        context = add_root(context, hn::Max(e, tiny));
+      }
+      hn::StoreU(distance, d, to_distance);
+      hn::StoreU(context, d, to_context);
+    }
+  }
+}
+
+void distances(const PackedMatrix& gram, const PrefixDistances* rows, std::size_t count) {
+  pass_panels(gram, rows, count,
+              [](const float* panel, const PrefixDistances& prefix, Index p)
+                  HWY_ATTR { distance_strip(panel, prefix, p); });
+}
+
 }  // namespace
 }  // namespace headgauge::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -151,6 +240,7 @@ namespace headgauge {
 
 HWY_EXPORT(prefixes);
 HWY_EXPORT(captures);
+HWY_EXPORT(distances);
 
 void sum_top_prefixes(const PackedMatrix& gram, std::span<const PrefixSums> rows) {
   ensure_simd_level();
@@ -160,6 +250,11 @@ void sum_top_prefixes(const PackedMatrix& gram, std::span<const PrefixSums> rows
 void capture_prefixes(std::span<const PrefixSums> rows) {
   ensure_simd_level();
   HWY_DYNAMIC_DISPATCH(captures)(rows.data(), rows.size());
+}
+
+void sum_prefix_distances(const PackedMatrix& gram, std::span<const PrefixDistances> rows) {
+  ensure_simd_level();
+  HWY_DYNAMIC_DISPATCH(distances)(gram, rows.data(), rows.size());
 }
 
 }  // namespace headgauge

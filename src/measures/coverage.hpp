@@ -10,7 +10,6 @@
 #include "headgauge/measure.hpp"
 #include "headgauge/parallel.hpp"
 #include "heads/batch_means.hpp"
-#include "measures/query_sets.hpp"
 #include "measures/top_sets.hpp"
 
 namespace headgauge {

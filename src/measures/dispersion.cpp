@@ -222,9 +222,8 @@ class DispersionMeasure final : public Measure {
       }
       handles_[i] = metrics.add(metric);
     }
-    for (const char* derived :
-         {metric::entropy_slope, metric::max_weight_slope,
-          metric::effective_tokens_forecast, metric::forecast_coverage}) {
+    for (const char* derived : {metric::entropy_slope, metric::max_weight_slope,
+                                metric::effective_tokens_forecast, metric::forecast_coverage}) {
       metrics.add(derived);
     }
   }
@@ -269,10 +268,10 @@ class DispersionMeasure final : public Measure {
           return octaves_of(*layers[l], handles_, heads[h], octaves, what);
         };
         const auto slopes = std::span(bins).first(grow);
-        metrics.put({l, h},
-                    {along(kAlongEntropy, slopes), along(kAlongMax, slopes),
-                     along(kAlongEffective, bins)},
-                    positions);
+        metrics.put(
+            {l, h},
+            {along(kAlongEntropy, slopes), along(kAlongMax, slopes), along(kAlongEffective, bins)},
+            positions);
       }
     }
     if (bins.empty()) return;
@@ -322,10 +321,10 @@ std::vector<std::string> derive_over_lengths(Results& results) {
     };
     const auto slopes = std::span(taken).first(
         growing(results, cell.front(), taken, [&](Index octave) { return lengths[octave]; }));
-    metrics.put(cell,
-                {along(kAlongEntropy, slopes), along(kAlongMax, slopes),
-                 along(kAlongEffective, taken)},
-                positions);
+    metrics.put(
+        cell,
+        {along(kAlongEntropy, slopes), along(kAlongMax, slopes), along(kAlongEffective, taken)},
+        positions);
   });
   if (taken.size() > 1) {
     std::vector<std::string> labels;

@@ -13,7 +13,6 @@
 #include "kernels/ridge.hpp"
 #include "kernels/sensitivity.hpp"
 #include "kernels/sensitivity_direction.hpp"
-#include "measures/drawn_rows.hpp"
 
 namespace headgauge {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "base/random.hpp"
 #include "headgauge/measure.hpp"
 
 namespace headgauge {
@@ -17,5 +18,12 @@ void normalizer_sensitivity(const Normalizer& normalizer, const RowContext& cont
                             std::span<const float> logits, std::span<const double> v,
                             std::span<const double> temperatures, std::span<const double> epsilons,
                             std::span<double> gains);
+
+// Draws one row from each group of neighbours: returns how many rows a row represents: all of its
+// group if it is the drawn one, else none. `random` is the same for all rows of a group.
+inline Index drawn_for(const RowGroup& group, const RandomStream& random) {
+  const double place = random.uniforms(0)[0] * static_cast<double>(group.rows);
+  return group.place == static_cast<Index>(place) ? group.rows : 0;
+}
 
 }  // namespace headgauge

@@ -3,15 +3,36 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
-#include "base/spill_file.hpp"
+#include "base/descriptor.hpp"
 #include "headgauge/base.hpp"
 
 namespace headgauge {
+
+// Stores bytes in a file without a name in the system's folder for temporary files (TMPDIR). Throws
+// ResourceError if there is no space.
+class SpillFile {
+ public:
+  SpillFile();
+
+  // Reserves a place for that many bytes and returns its offset.
+  std::uint64_t add(std::size_t bytes);
+  void write(std::uint64_t place, std::span<const std::byte> bytes);
+  void read(std::uint64_t place, std::span<std::byte> into) const;
+
+ private:
+  [[noreturn]] void fail(int error) const;
+
+  std::string folder_;
+  Descriptor descriptor_;
+  std::uint64_t end_ = 0;
+};
 
 struct DocumentState {
   bool has_begun = false;

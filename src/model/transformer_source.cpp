@@ -96,7 +96,7 @@ class TransformerSource final : public ModelSource {
     ++contexts_;
     first_layer_ = 0;
     states_.begin_anew();
-    has_kept_ = has_reference_ = false;
+    has_kept_ = false;
   }
 
   void keep_entering(int layer) override { kept_layer_ = layer > 0 ? layer : -1; }
@@ -111,12 +111,8 @@ class TransformerSource final : public ModelSource {
   }
 
   void set_reference() override {
-    states_.each_begun([&](DocumentState& state) {
-      leave(state.residual, state.reference);
-      has_reference_ = true;
-    });
+    states_.each_begun([&](DocumentState& state) { leave(state.residual, state.reference); });
   }
-  bool has_reference() const override { return has_reference_; }
 
   NextTokens next_tokens(int document) override {
     const DocumentState& state = begun(document);
@@ -412,7 +408,7 @@ class TransformerSource final : public ModelSource {
   Index context_ = 0;           // set by set_context(); 0: whole documents
   std::uint64_t contexts_ = 0;  // number of contexts so far
   DocumentStates states_;
-  bool has_kept_ = false, has_reference_ = false;
+  bool has_kept_ = false;
   int last_document_ = std::numeric_limits<int>::max();  // the document of the last request for a
                                                          // layer
   Matrix<float> entered_;                                // input of the layer

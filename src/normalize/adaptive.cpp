@@ -134,11 +134,6 @@ class SoftCap final : public Normalizer {
     subtract_term(out, a, out.diagonal);
   }
 
-  std::optional<Lemma1Constants> lemma1_constants(double range) const override {
-    const double spread = 2 * cap_ * std::tanh(range / cap_);
-    return Lemma1Constants{std::exp(-spread), std::exp(spread)};
-  }
-
  private:
   NormalizerInfo info_;
   double cap_;

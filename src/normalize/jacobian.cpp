@@ -172,10 +172,6 @@ double Normalizer::lipschitz(const RowContext&) const {
   return traits().lipschitz;
 }
 
-std::optional<Lemma1Constants> Normalizer::lemma1_constants(double) const {
-  return std::nullopt;
-}
-
 std::optional<double> Normalizer::softmax_scale(const RowContext&) const {
   return std::nullopt;
 }

@@ -104,12 +104,6 @@ Normalizer::JacobianNorms ScaledSoftmax::jacobian_norms(std::span<const float>,
   return norms;
 }
 
-std::optional<Lemma1Constants> ScaledSoftmax::lemma1_constants(double range) const {
-  if (traits_.length_aware) return std::nullopt;
-  const double spread = 2 * scale_({1, 0}) * (traits_.unit_norms ? std::min(range, 1.0) : range);
-  return Lemma1Constants{std::exp(-spread), std::exp(spread)};
-}
-
 namespace {
 
 using Made = std::unique_ptr<Normalizer>;

@@ -24,7 +24,6 @@ class ScaledSoftmax final : public Normalizer {
   JacobianNorms jacobian_norms(std::span<const float> logits, std::span<const float> weights,
                                const WeightSums& sums, const RowContext& context) const override;
   double lipschitz(const RowContext& context) const override { return scale_(context) / 2; }
-  std::optional<Lemma1Constants> lemma1_constants(double range) const override;
   std::optional<double> softmax_scale(const RowContext& context) const override {
     return scale_(context);
   }

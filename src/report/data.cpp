@@ -17,7 +17,6 @@
 #include "headgauge/metric_names.hpp"
 #include "headgauge/view.hpp"
 #include "results/header.hpp"
-#include "results/json_number.hpp"
 
 namespace headgauge::report {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "convergence/horizon.hpp"
+#include "convergence/rate.hpp"
 #include "headgauge/catalogue.hpp"
 #include "headgauge/metric_names.hpp"
 #include "reproduce/judgement.hpp"

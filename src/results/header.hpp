@@ -1,13 +1,28 @@
-// Parts of results.json, for code that writes them elsewhere.
+// The format of results.json, and its parts for code that writes them elsewhere.
 #pragma once
 
+#include <cmath>
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "headgauge/files.hpp"
 #include "headgauge/results.hpp"
 
 namespace headgauge {
+
+inline constexpr std::string_view kResultsFormat = "headgauge.results/";
+inline constexpr int kResultsMajor = 3;
+inline constexpr std::string_view kResultsSchema = "headgauge.results/3";
+
+// The maximum number of changes of each kind in a file.
+inline constexpr std::size_t kMostChanges = 5000;
+
+// Returns null for an undefined or infinite number.
+inline nlohmann::ordered_json json_number(double number) {
+  return std::isfinite(number) ? nlohmann::ordered_json(number) : nlohmann::ordered_json();
+}
 
 // Returns every key of results.json except "metrics" and those of examples_to_json().
 nlohmann::ordered_json header_to_json(const Results& results);

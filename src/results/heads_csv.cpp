@@ -132,8 +132,4 @@ std::string heads_csv_text(const Results& results) {
   return text;
 }
 
-void write_heads_csv(const Results& results, const std::string& path) {
-  write_atomically(path, heads_csv_text(results));
-}
-
 }  // namespace headgauge

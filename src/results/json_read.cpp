@@ -10,8 +10,8 @@
 #include "base/strict_json.hpp"
 #include "headgauge/advice.hpp"
 #include "headgauge/results.hpp"
+#include "results/header.hpp"
 #include "results/json_fields.hpp"
-#include "results/schema.hpp"
 
 namespace headgauge {
 namespace {

@@ -9,8 +9,6 @@
 #include "headgauge/results.hpp"
 #include "results/header.hpp"
 #include "results/json_fields.hpp"
-#include "results/json_number.hpp"
-#include "results/schema.hpp"
 
 namespace headgauge {
 namespace {

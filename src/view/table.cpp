@@ -16,7 +16,7 @@
 #include "headgauge/ranks.hpp"
 #include "headgauge/text.hpp"
 #include "headgauge/view.hpp"
-#include "results/json_number.hpp"
+#include "results/header.hpp"
 #include "results/value_or.hpp"
 #include "view/declared_table.hpp"
 #include "view/shown.hpp"

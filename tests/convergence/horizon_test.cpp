@@ -1,4 +1,4 @@
-#include "convergence/horizon.hpp"
+#include "convergence/rate.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "experiments/reach.hpp"
+#include "experiments/recommend.hpp"
 
 #include <gtest/gtest.h>
 

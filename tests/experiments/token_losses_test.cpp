@@ -1,5 +1,5 @@
 // The tokens whose loss a comparison changes most: which are kept, and with what.
-#include "experiments/token_losses.hpp"
+#include "experiments/next_token_metrics.hpp"
 
 #include <gtest/gtest.h>
 

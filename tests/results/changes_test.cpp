@@ -4,7 +4,7 @@
 
 #include "headgauge/cells.hpp"
 #include "headgauge/diff.hpp"
-#include "scan/merge.hpp"
+#include "scan/passes.hpp"
 
 namespace headgauge {
 namespace {

@@ -7,8 +7,8 @@
 #include "faults.hpp"
 #include "headgauge/diff.hpp"
 #include "headgauge/results.hpp"
+#include "results/header.hpp"
 #include "results/made_results.hpp"
-#include "results/schema.hpp"
 
 namespace headgauge {
 namespace {

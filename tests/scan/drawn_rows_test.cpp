@@ -1,6 +1,6 @@
 // Means over rows of which one is drawn from each group: without bias, and with an error that holds
 // the draw.
-#include "measures/drawn_rows.hpp"
+#include "measures/sensitivity.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Runs side by side, along a new dimension after layer and head.
-#include "scan/merge.hpp"
+#include "scan/passes.hpp"
 
 #include <gtest/gtest.h>
 
