@@ -176,7 +176,7 @@ inBrowser("two heads", () => {
       [...rows].map((row) => [...row.children].map((cell) => cell.textContent!)),
     );
     const entropy = cells.find(([name]) => name === "normalized entropy")!;
-    expect(Number(entropy[5])).toBeCloseTo(of(3, 4) - of(0, 1), 3);
+    expect(Number(entropy[7])).toBeCloseTo(of(3, 4) - of(0, 1), 3);
     const left = () => page.$$eval(".card", (cards) => cards.map((card) => card.getBoundingClientRect().left));
     const [first, second] = await left();
     expect(second).toBeGreaterThan(first! + 300);
