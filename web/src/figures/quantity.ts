@@ -1,5 +1,5 @@
 // Reads what a declared figure names: places along dims, values, and words with values in them.
-import { fromFile, type DeclaredAt, type DeclaredValues, type MetricName } from "../catalogue/catalogue";
+import { declaration, fromFile, type DeclaredAt, type DeclaredValues, type MetricName } from "../catalogue/catalogue";
 import { usualPlace, type Cell, type Estimate, type Label, type Part, type Results } from "../data/results";
 import type { Figure } from "./figure";
 import { formatEstimate, formatNumber, formatShare } from "./format";
@@ -92,8 +92,8 @@ export const wordsAt = (results: Results, words: string, cell: Cell): string =>
   words.replace(/\{(\w+)(?:\.(\w+))?\}/g, (whole, name: string, part?: Part) => {
     const labels = results.coord(name);
     if (labels.length > 0) return labelWords(name, labels[cell[name] ?? usualPlace(name, labels)]);
-    const metric = results.names().find((own) => own === name);
-    if (metric === undefined) return whole;
+    const metric = fromFile(name);
+    if (!results.has(metric) && !declaration(metric)) return whole;
     const found = results.estimate(metric, cell);
     return part ? formatNumber(found[part], 2) : formatEstimate(found.value, found, 3);
   });
