@@ -26,9 +26,6 @@ export interface Curve {
   heads?: { low: readonly number[]; high: readonly number[]; shaded: boolean } | undefined; // 10 to 90 % of them
 }
 
-// The look of a metric's curve.
-export type MetricStyle = Omit<Curve, "name" | "values" | "stderr"> & { name: MetricName };
-
 export interface CurvesOptions extends Pick<Figure, "id" | "title" | "caption"> {
   x: {
     column: string;
@@ -76,11 +73,6 @@ export function along(
   const low = part("low");
   const high = part("high");
   return { values, stderr: part("stderr"), interval: low && high ? { low, high } : undefined };
-}
-
-export function metricCurve(results: Results, dim: string, cell: Cell, curve: MetricStyle): Curve[] {
-  const found = along(results, curve.name, dim, cell);
-  return found ? [{ ...curve, ...found }] : [];
 }
 
 // Returns the ends of the band of a curve at one place; NaN if there is none.

@@ -1,19 +1,7 @@
 import { expect, test } from "vitest";
 import { changeRows, changes, columnsOf, counted, hasWord } from "../../src/page/changes";
 import { filtered, parseFilter } from "../../src/page/filter";
-import { errorsOf } from "../../src/data/results";
 import { madeChange, madeDiff, madeResults, madeScan } from "./made";
-
-test("rows are those of the list, in its order", () => {
-  const rows = changeRows(madeResults(madeDiff()));
-  expect(rows.map(({ metric, head, at }) => [metric, head, at])).toEqual([
-    ["loss", "all", "length L 64"],
-    ["entropy_normalized", "1.1", "length L 16"],
-    ["entropy_normalized", "0.1", "length L 64"],
-    ["union_coverage", "1.*", "length L 64"],
-  ]);
-  expect(rows.map(errorsOf)).toEqual([Infinity, 30, 25, NaN]);
-});
 
 test("an intervention stands with the place", () => {
   const labels = { normalizer: "sparsemax", layer: "0", head: "2", length: "16" };
