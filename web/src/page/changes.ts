@@ -22,6 +22,8 @@ export const changes: View = {
   open,
 };
 
+const isIntervention = (dim: string) => dim === "normalizer" || dim === "pattern";
+
 // Returns rows in the order of the list.
 export const changeRows = (results: Results): ChangeRow[] =>
   (results.header.changes ?? []).map((change) => {
@@ -30,7 +32,7 @@ export const changeRows = (results: Results): ChangeRow[] =>
       ...change,
       title: results.title(change.metric),
       head: layer === undefined ? "all" : `${layer}.${head}`,
-      at: Object.entries(rest).map(([dim, label]) => `${dimWords(dim)} ${label}`).join(", "),
+      at: Object.entries(rest).map(([dim, label]) => (isIntervention(dim) ? label : `${dimWords(dim)} ${label}`)).join(", "),
     };
   });
 

@@ -36,7 +36,7 @@ function saidOf({ metric, labels, before, after, change, stderr, errors, adjuste
 const saidBy = (row: Record<string, string>): ReturnType<typeof saidOf> => ({
   metric: row["metric"] as Change["metric"],
   head: row["Head"]!,
-  labels: row["At"]!.split(", ").map((part) => part.split(" ").at(-1)!),
+  labels: row["At"]!.split(", ").map((part) => part.split(" ").at(-1)!).filter(Boolean),
   numbers: ["Before", "After", "Change", "± standard error", "In standard errors", "p", "Relative"].map((title) => row[title]!),
 });
 

@@ -7,7 +7,7 @@ test("an intervention stands with the place", () => {
   const labels = { normalizer: "sparsemax", layer: "0", head: "2", length: "16" };
   const made = { ...madeDiff(), changes: [madeChange("entropy", labels, 1, 0.1)] };
   expect(changeRows(madeResults(made))[0]).toMatchObject({
-    head: "0.2", at: "normalizer sparsemax, length L 16",
+    head: "0.2", at: "sparsemax, length L 16",
   });
 });
 
