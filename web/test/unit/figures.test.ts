@@ -1,7 +1,5 @@
-import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { fromFile, type MetricName } from "../../src/catalogue/catalogue";
-import { resultsFromFile } from "../file";
 import type { Results } from "../../src/data/results";
 import { drawForFile, type Figure } from "../../src/figures/figure";
 import { genericFigure } from "../../src/figures/generic";
@@ -218,23 +216,5 @@ describe("whatever a file holds", () => {
     expect(shown[3]!.rows).toEqual([["all", 0.5]]);
     expect(genericFigure(results, fromFile("undefined_everywhere"))).toBeUndefined();
     expect(genericFigure(results, fromFile("not_there"))).toBeUndefined();
-  });
-
-  it("shows names as text", () => {
-    const made = madeCompare("normalizer");
-    made.coords["normalizer"] = ["original", "<b>&\"bold\"</b>", "two"];
-    modelFigures(madeResults(made)).forEach(expectWhole);
-  });
-});
-
-// Results files of real runs, if HEADGAUGE_RESULTS names some (separated by ":").
-const files = (process.env["HEADGAUGE_RESULTS"] ?? "").split(":").filter((path) => existsSync(path));
-
-describe.skipIf(files.length === 0)("real results files", () => {
-  it.each(files)("%s", (path) => {
-    const results: Results = resultsFromFile(JSON.parse(readFileSync(path, "utf8")));
-    const figures = standardFigures(results);
-    expect(figures.length).toBeGreaterThan(0);
-    figures.forEach(expectWhole);
   });
 });
