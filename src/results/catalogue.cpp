@@ -127,7 +127,7 @@ MetricInfo read_metric(nlohmann::json object, const MetricGroup& group, std::siz
     }
     info.range = {(*ends)[0], (*ends)[1]};
   }
-  keys.skip({"mapped", "ranked"});
+  keys.skip({"mapped"});
   keys.done();
   return info;
 }

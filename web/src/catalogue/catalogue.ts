@@ -29,7 +29,6 @@ export interface CatalogueEntry {
   readonly none?: number;
   readonly bound?: boolean;
   readonly mapped?: boolean; // drawn as a map of all heads among the figures of a file
-  readonly ranked?: boolean; // among the metrics in which the page ranks a head
   readonly aside?: boolean; // true for nulls, bounds and numbers of tests, which are behind "more"
 }
 
@@ -65,6 +64,7 @@ export interface DeclaredValues {
   readonly metric: MetricName;
   readonly minus?: MetricName; // the difference to this metric
   readonly over?: "heads"; // the mean over the heads
+  readonly others?: string; // the mean over the other labels of this dim, or over the only one
   readonly at?: DeclaredAt;
   readonly original?: number; // stands for an undefined value of the unchanged model
   // Labels of a dim whose value is that of another label.
@@ -83,7 +83,10 @@ export interface DeclaredCurve {
   readonly style?: "line" | "thin" | "dashed" | "dotted" | "ring";
   readonly along?: string; // a dim of its own, for rings
   readonly at?: DeclaredAt;
-  readonly each?: string; // a curve for each label of this dim; "compared": of each run or intervention
+  // A curve for each label of this dim; "compared": of each run or intervention; "heads": of each head, in
+  // the colour of its layers, which are {layers} in the label.
+  readonly each?: string;
+  readonly over?: "heads"; // as in a spread
   readonly most?: number; // of these curves
   readonly alone?: boolean; // only drawn if there is one label
   readonly between?: string; // the mean over the rows between the first and the last label of this dim
@@ -94,7 +97,7 @@ export interface DeclaredCurve {
 
 interface DeclaredWords {
   readonly id: string;
-  readonly view: "head" | "model" | "rates" | "limits" | "tokens" | "plan";
+  readonly view: "head" | "model" | "rates" | "limits" | "tokens" | "plan" | "training" | "validity";
   readonly needs: MetricName; // the metric without which there is no figure
   readonly title: string;
   readonly caption: string;
@@ -108,6 +111,9 @@ interface DeclaredWords {
   };
   // A figure for each label of this dim, or for each outcome that is a task ("tasks").
   readonly for?: string;
+  // A figure for each metric of heads with this dim; of runs, for the one that changed first. {metric} is its
+  // name, {title} and {label} its words.
+  readonly any?: "run" | "step";
 }
 
 // Metrics along a dim; "spread": their means over the heads, with the middle 80 % of the heads.
@@ -116,7 +122,7 @@ export interface DeclaredCurves extends DeclaredWords {
   readonly kind: "curves" | "spread";
   readonly along: string;
   readonly at?: DeclaredAt;
-  readonly y: DeclaredAxis;
+  readonly y: DeclaredAxis & { readonly wide?: boolean }; // logarithmic if the values are far apart
   readonly curves: readonly DeclaredCurve[];
 }
 
@@ -127,7 +133,8 @@ export interface DeclaredScatter extends DeclaredWords {
   readonly x: DeclaredAxis & DeclaredValues;
   readonly y: DeclaredAxis;
   readonly series: readonly (DeclaredValues & { readonly label: string })[];
-  readonly each?: string; // a series for each label of this dim, joined by lines, the first in front
+  // A series for each label of this dim; points that are not heads are joined by lines, the first in front.
+  readonly each?: string;
   readonly cloud?: DeclaredValues & { readonly each: string }; // faint points for each label of a dim
   readonly law?: { readonly law: string; readonly label: string }; // a curve across the figure
   readonly named?: boolean;

@@ -5,7 +5,7 @@ import * as Plot from "@observablehq/plot";
 import type { Cell, Part, Results } from "../data/results";
 import { domainOf, type Axis } from "./axes";
 import type { Figure } from "./figure";
-import { csvValue, formatNumber, formatWithError, plainName } from "./format";
+import { csvValue, formatEstimate, formatNumber, plainName } from "./format";
 import { DASHES, frame, type KeyEntry } from "./frame";
 import { themeOf, type Theme } from "./theme";
 
@@ -26,9 +26,6 @@ export interface Curve {
   heads?: { low: readonly number[]; high: readonly number[]; shaded: boolean } | undefined; // 10 to 90 % of them
 }
 
-// The look of a metric's curve.
-export type MetricStyle = Omit<Curve, "name" | "values" | "stderr"> & { name: MetricName };
-
 export interface CurvesOptions extends Pick<Figure, "id" | "title" | "caption"> {
   x: {
     column: string;
@@ -42,11 +39,12 @@ export interface CurvesOptions extends Pick<Figure, "id" | "title" | "caption"> 
   lines?: readonly number[]; // across, at these values
 }
 
-// The dims of sizes, which are drawn on a logarithmic axis; `ticks` to mark every label.
-export const AXES: Readonly<Record<string, { label: string; ticks?: boolean }>> = {
+// The dims along which figures are drawn; `ticks` to mark every label.
+export const AXES: Readonly<Record<string, { label: string; ticks?: boolean; linear?: boolean }>> = {
   length: { label: "context length L (tokens, log scale)", ticks: true },
   position: { label: "query position (tokens, log scale)" },
   all_heads_random: { label: "random keys n (log scale)", ticks: true },
+  step: { label: "step", linear: true },
   temperature: { label: "temperature T (log scale)" },
   tokens: { label: "tokens n (log scale)" },
   top_n: { label: "selected keys N (log scale)", ticks: true },
@@ -54,7 +52,8 @@ export const AXES: Readonly<Record<string, { label: string; ticks?: boolean }>> 
 
 export function sizesAlong(results: Results, dim: string, ticks = AXES[dim]!.ticks): CurvesOptions["x"] {
   const values = results.numbers(dim);
-  return { column: dim, label: AXES[dim]!.label, values, log: true, ...(ticks ? { ticks: values } : {}) };
+  const { label, linear = false } = AXES[dim]!;
+  return { column: dim, label, values, log: !linear, ...(ticks ? { ticks: values } : {}) };
 }
 
 export const colourOf = (theme: Theme, colour: number | "muted"): string =>
@@ -74,11 +73,6 @@ export function along(
   const low = part("low");
   const high = part("high");
   return { values, stderr: part("stderr"), interval: low && high ? { low, high } : undefined };
-}
-
-export function metricCurve(results: Results, dim: string, cell: Cell, curve: MetricStyle): Curve[] {
-  const found = along(results, curve.name, dim, cell);
-  return found ? [{ ...curve, ...found }] : [];
 }
 
 // Returns the ends of the band of a curve at one place; NaN if there is none.
@@ -195,9 +189,7 @@ function curveMarks(
   const points = (curve.own?.places ?? along).map((place, k): Point => {
     const value = curve.values[k]!;
     const { low, high } = bandAt(curve, k);
-    const text = curve.interval
-      ? `${formatNumber(value)} (${formatNumber(low)} to ${formatNumber(high)})`
-      : formatWithError(value, curve.stderr?.[k] ?? NaN);
+    const text = formatEstimate(value, curve.interval ? { low, high } : { stderr: curve.stderr?.[k] ?? NaN });
     return {
       x: place,
       y: y.log && value <= 0 ? NaN : value,

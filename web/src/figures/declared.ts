@@ -1,21 +1,44 @@
 // Draws the figures that the catalogue declares.
-import { FIGURES, type DeclaredFigure, type DeclaredMap } from "../catalogue/catalogue";
+import { FIGURES, type DeclaredFigure, type DeclaredMap, type MetricName } from "../catalogue/catalogue";
 import type { Cell, Results } from "../data/results";
 import { curvesOf } from "./declared_curves";
 import { rowsOf, scatterOf } from "./declared_points";
 import type { Figure } from "./figure";
-import { slug } from "./format";
+import { capital, metricLabel, slug } from "./format";
 import { overHeads } from "./heads";
 import { mapFigure } from "./map";
 import { cellAt, isThere, labelsFor, wordsAt, type Labelled, type Words } from "./quantity";
 
-export const declaredIn = (view: DeclaredFigure["view"]): readonly DeclaredFigure[] =>
-  FIGURES.filter((figure) => figure.view === view);
+export const declaredIn = (results: Results, view: DeclaredFigure["view"]): readonly DeclaredFigure[] =>
+  FIGURES.filter((figure) => figure.view === view).flatMap((figure) => forMetrics(results, figure));
+
+export const hasFigures = (results: Results, view: DeclaredFigure["view"]): boolean =>
+  declaredIn(results, view).some(({ needs }) => isThere(results, needs));
+
+// Returns the figure for each metric that takes the place of {metric}.
+function forMetrics(results: Results, declared: DeclaredFigure): DeclaredFigure[] {
+  if (declared.any === undefined) return [declared];
+  return metricsAlong(results, declared.any).map((metric) => {
+    const words: Record<string, string> = {
+      metric, title: capital(results.title(metric)), label: metricLabel(results, metric),
+    };
+    const written = JSON.stringify(declared).replace(/\{(metric|title|label)\}/g, (_, word: string) =>
+      JSON.stringify(words[word]).slice(1, -1));
+    return JSON.parse(written) as DeclaredFigure;
+  });
+}
+
+function metricsAlong(results: Results, dim: string): MetricName[] {
+  const changed = results.header.changes?.find(({ labels }) => labels["head"] !== undefined)?.metric;
+  const isDrawn = (name: MetricName) =>
+    ["layer", "head", dim].every((own) => results.info(name)!.dims.includes(own)) && (dim !== "run" || name === changed);
+  return results.coord(dim).length < 2 ? [] : results.names().filter(isDrawn);
+}
 
 // Returns the figures of a view; `who` ends the titles of those of one head.
 export const declaredFigures = (
   results: Results, view: DeclaredFigure["view"], cell: Cell = {}, who = "",
-): Figure[] => declaredIn(view).flatMap((figure) => declaredFigure(results, figure, cell, who));
+): Figure[] => declaredIn(results, view).flatMap((figure) => declaredFigure(results, figure, cell, who));
 
 function declaredFigure(results: Results, declared: DeclaredFigure, cell: Cell, who: string): Figure[] {
   if (!isThere(results, declared.needs)) return [];
@@ -25,7 +48,7 @@ function declaredFigure(results: Results, declared: DeclaredFigure, cell: Cell, 
     if (!at) return [];
     const words = (text: string) => wordsAt(results, text, at);
     const own = {
-      id: one.label === "" ? declared.id : `${declared.id}-${slug(one.label)}`,
+      id: slug(`${words(declared.id)}-${one.label}`),
       title: words(declared.title) + (who === "" ? "" : `: ${who}`),
       caption: words(declared.caption),
     };

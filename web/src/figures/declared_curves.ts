@@ -9,6 +9,7 @@ import type { Figure } from "./figure";
 import { plainName } from "./format";
 import { quantile } from "./heads";
 import { LAWS } from "./laws";
+import { isLogarithmic, withScale } from "./scatter";
 import { cellAt, isFixed, labelWords, lineOf, mean, valuesOfHeads, variants, wordsAt, type Words } from "./quantity";
 
 interface Along {
@@ -48,13 +49,15 @@ export function curvesOf(results: Results, declared: DeclaredCurves, own: Words,
   }));
   if (!drawn.some(({ metric, curves }) => metric === declared.needs && curves.length > 0)) return undefined;
   const words = (text: string) => text.replaceAll("{along}", plainName(where.dim));
+  const curves = drawn.flatMap((one) => one.curves);
+  const log = declared.y.wide && isLogarithmic(results, declared.needs, curves.flatMap(({ values }) => values));
   return curvesFigure({
     id: own.id,
     title: words(own.title),
     caption: words(own.caption),
     x: where.x,
-    y: declared.y,
-    curves: drawn.flatMap(({ curves }) => curves),
+    y: log ? { ...declared.y, log, label: withScale(declared.y.label, log) } : declared.y,
+    curves,
     lines: declared.lines?.y?.map((line) => lineOf(results, line)) ?? [],
   });
 }
@@ -68,11 +71,27 @@ function spreadOut(count: number, most = Infinity): number[] {
 interface Variant {
   cell: Cell;
   name: string; // empty for the only one
+  layers?: string;
+  colour?: number;
+}
+
+// The heads in the colours of their layers. Six can be told apart, so neighbours share one.
+function headsOf(results: Results): Variant[] {
+  const layers = results.coord("layer");
+  const colours = layers.map((_, layer) => Math.floor((layer * Math.min(6, layers.length)) / layers.length));
+  return layers.flatMap((label, layer) => {
+    const own = layers.filter((_, other) => colours[other] === colours[layer]);
+    const words = own.length === 1 ? `layer ${label}` : `layers ${own[0]} to ${own.at(-1)}`;
+    return results.coord("head").map((name, head) => ({
+      cell: { layer, head }, name: `layer_${label}_head_${name}`, layers: words, colour: colours[layer]!,
+    }));
+  });
 }
 
 // The labels for which a curve is drawn.
 function variantsOf(results: Results, name: MetricName, { each, most }: DeclaredCurve): Variant[] {
   if (each === undefined) return [{ cell: {}, name: "" }];
+  if (each === "heads") return headsOf(results);
   const dim = each === "compared" ? variants(results, name).dim : each;
   if (dim === "") return [{ cell: {}, name: "" }];
   return spreadOut(results.coord(dim).length, most).map((k) => ({
@@ -94,10 +113,10 @@ function eachCurve(
   return all.flatMap((variant, k): Curve[] => {
     const own = cellAt(results, { ...cell, ...variant.cell }, at);
     if (!own) return [];
-    const label = wordsAt(results, declared.label.replaceAll("{by}", `{${by}}`), own);
+    const label = wordsAt(results, declared.label.replaceAll("{by}", `{${by}}`).replaceAll("{layers}", variant.layers ?? ""), own);
     const look = {
       label: each === "compared" && variant.name ? `${variantName(results, variant)}: ${label}` : label,
-      colour: declared.colour ?? k,
+      colour: declared.colour ?? variant.colour ?? k,
       style: declared.style ?? ("line" as const),
       ...(declared.dots === undefined ? {} : { dots: declared.dots }),
       ...(declared.faint === undefined ? {} : { faint: declared.faint }),
@@ -113,11 +132,11 @@ function eachCurve(
       const name = called([of ?? declared.law, ...(by === undefined ? [] : ["by", by])].join("_"));
       return values.some(Number.isFinite) ? [{ ...look, name, values }] : [];
     }
-    if (figure.kind === "spread") {
+    if (figure.kind === "spread" || declared.over) {
       const isEnd = k === 0 || k === all.length - 1; // bands of all would hide each other
       return overTheHeads(results, suffixed!, dim, own, { ...look, name: called(metric!) }, isEnd);
     }
-    if (each && each !== "compared" && !results.info(suffixed!)?.dims.includes(each)) return [];
+    if (each && each !== "compared" && each !== "heads" && !results.info(suffixed!)?.dims.includes(each)) return [];
     const found = valuesAlong(results, suffixed!, dim, own, declared.between);
     if (!found) return [];
     const curve: Curve = { ...look, ...found, name: called(suffixed!) };

@@ -22,8 +22,9 @@ export function scatterOf(results: Results, declared: DeclaredScatter, own: Word
   const dims = results.info(declared.needs)?.dims ?? [];
   const dim = points.find((one) => dims.includes(one === "heads" ? "head" : one));
   if (dim === undefined) return undefined;
+  const joined = each !== undefined && dim !== "heads";
   const fixed = [...Object.keys(cell), ...(dim === "heads" ? ["layer", "head"] : [dim]), ...(each ? [each] : [])];
-  if (!series.every(({ metric, over }) => over || !results.has(metric) || isFixed(results, metric, fixed))) return undefined;
+  if (!declared.any && !series.every(({ metric, over }) => over || !results.has(metric) || isFixed(results, metric, fixed))) return undefined;
   const places: Labelled[] = dim === "heads"
     ? overHeads(results, declared.needs).map(({ layer, head }) => ({ label: headLabel(results, layer, head), cell: { layer, head } }))
     : results.coord(dim).map((label, k) => ({
@@ -46,7 +47,8 @@ export function scatterOf(results: Results, declared: DeclaredScatter, own: Word
   const parts = series.flatMap(({ metric }) => PARTS_DRAWN.filter((part) => results.metric(metric)?.parts[part]));
   const intervals = parts.includes("low");
   const errors = intervals ? (["low", "high"] as const) : (["stderr"] as const);
-  const name = ({ metric, over, minus }: DeclaredValues) => metric + (over ? "_mean" : minus ? `_less_${minus}` : "");
+  const name = ({ metric, over, minus, at = {} }: DeclaredValues) =>
+    [metric, ...(over ? ["mean"] : minus ? ["less", minus] : declared.any ? Object.values(at) : [])].join("_");
   return scatterFigure({
     ...own,
     columns: [
@@ -57,7 +59,7 @@ export function scatterOf(results: Results, declared: DeclaredScatter, own: Word
       point.label, ...(each ? [point.group] : []), csvValue(point.x),
       ...point.ys.flatMap((end) => [end.value, ...errors.map((part) => end[part])].map(csvValue)),
     ]),
-    x: axisOf(x, wordsAt(results, x.label, cellAt(results, cell, x.at) ?? cell)),
+    x: axisOf(x, wordsAt(results, x.label, cellAt(results, cell, x.at) ?? cell), drawn.map((point) => point.x)),
     y: axisOf(y, wordsAt(results, y.label, cell), [...drawn, ...faint].flatMap(({ ys }) => ys.flatMap(({ value, low, high }) => [value, low, high]))),
     points: drawn.flatMap((point) =>
       point.ys.map((end, k) => ({
@@ -68,14 +70,14 @@ export function scatterOf(results: Results, declared: DeclaredScatter, own: Word
     ),
     cloud: faint.map((point) => ({ x: point.x, y: point.ys[0]!.value })),
     named,
-    joined: each !== undefined,
+    joined,
     lines: lines?.y?.map((line) => lineOf(results, line)) ?? [],
     ...(law ? { law: (along: readonly number[]) => LAWS[law.law]!({ places: along, keys: along, of: [], by: NaN }) } : {}),
     key: (theme) => [
       ...(each ? labelsFor(results, each) : series.length > 1 ? series : []).flatMap(({ label }, k) =>
         each && !drawn.some(({ group }) => group === label)
           ? []
-          : [{ label, colour: theme.series[k % 6]!, kind: each ? ("line" as const) : ("dot" as const) }]),
+          : [{ label, colour: theme.series[k % 6]!, kind: joined ? ("line" as const) : ("dot" as const) }]),
       ...(law ? [{ label: law.label, colour: theme.muted, kind: "dashed" as const }] : []),
       ...(lines?.label ? [{ label: lines.label, colour: theme.muted, kind: "dotted" as const }] : []),
     ],

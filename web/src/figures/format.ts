@@ -35,6 +35,14 @@ export function formatWithError(value: number, stderr: number, digits = 4): stri
   return Number.isFinite(stderr) ? `${text} ± ${formatNumber(2 * stderr, 2)}` : text;
 }
 
+// With its interval if it has one: "0.48 (0.4 to 0.5)".
+export const formatEstimate = (
+  value: number, { stderr = NaN, low = NaN, high = NaN }: Partial<Record<"stderr" | "low" | "high", number>>, digits = 4,
+): string =>
+  Number.isFinite(low)
+    ? `${formatNumber(value, digits)} (${formatNumber(low, 2)} to ${formatNumber(high, 2)})`
+    : formatWithError(value, stderr, digits);
+
 export const plainName = (name: string): string => name.replace(/_/g, " ");
 
 // Makes part of a file name.

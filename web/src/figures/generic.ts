@@ -1,7 +1,7 @@
 // Draws any metric, including one that this version does not know.
 import type { MetricName } from "../catalogue/catalogue";
 import type { Cell, Results } from "../data/results";
-import { curvesFigure, metricCurve } from "./curves";
+import { along, curvesFigure } from "./curves";
 import type { Figure } from "./figure";
 import { capital, metricLabel, plainName } from "./format";
 import { cellLabel, mapFigure } from "./map";
@@ -50,10 +50,9 @@ export function genericFigure(results: Results, name: MetricName, cell: Cell = {
     });
   }
   const places = results.numbers(dim);
-  const curves = metricCurve(results, dim, cell, {
-    name, label: results.title(name), colour: 0, style: "line",
-  });
-  const log = isLogarithmic(results, name, curves.flatMap(({ values }) => values));
+  const found = along(results, name, dim, cell);
+  if (!found) return undefined;
+  const log = isLogarithmic(results, name, found.values);
   const wide = isWide(places);
   return curvesFigure({
     id,
@@ -61,7 +60,7 @@ export function genericFigure(results: Results, name: MetricName, cell: Cell = {
     caption: CAPTION,
     x: { column: dim, label: withScale(plainName(dim), wide), values: places, log: wide, ticks: places },
     y: { label: withScale(metricLabel(results, name), log), log },
-    curves,
+    curves: [{ name, label: results.title(name), colour: 0, style: "line", ...found }],
   });
 }
 

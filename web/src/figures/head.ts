@@ -3,8 +3,6 @@ import type { Cell, Results } from "../data/results";
 import { declaredFigures } from "./declared";
 import type { Figure } from "./figure";
 import { headLabel } from "./format";
-import { rankFigure } from "./rank";
-import { trainingOfHead } from "./training";
 
 // Index of the normalizer, pattern or run, in results of compare and diff; the original by default.
 type HeadOptions = Partial<Record<"normalizer" | "pattern" | "run", number>>;
@@ -18,9 +16,5 @@ export function headFigures(
     .map((dim) => results.coord(dim)[chosen[dim]])
     .filter((label) => label !== undefined);
   const who = [headLabel(results, layer, head), ...labels].join(", ");
-  return [
-    ...declaredFigures(results, "head", cell, who),
-    rankFigure(results, cell, who),
-    ...trainingOfHead(results, { layer, head }),
-  ].filter((figure) => figure !== undefined);
+  return declaredFigures(results, "head", cell, who);
 }

@@ -35,23 +35,6 @@ export function judgedN(results: Results): number | undefined {
   return best;
 }
 
-const BUDGETS: readonly MetricName[] = ["tokens_for_error", "budget_keys"];
-
-// The labels at which a metric with more dims is judged: N = 20, an error of 5 %, the latest keys
-// kept.
-export function judgedCell(results: Results, name: MetricName): Cell {
-  const cell: Record<string, number> = {};
-  const put = (dim: string, index: number | undefined) => {
-    if (index !== undefined && index >= 0) cell[dim] = index;
-  };
-  if (results.info(name)?.dims.includes("top_n")) put("top_n", judgedN(results));
-  if (BUDGETS.includes(name)) {
-    put("tolerance", results.coord("tolerance").indexOf(0.05));
-    put("sampler", results.coord("sampler").indexOf("recent"));
-  }
-  return cell;
-}
-
 export function quantile(sorted: readonly number[], share: number): number {
   if (sorted.length === 0) return NaN;
   const at = share * (sorted.length - 1);

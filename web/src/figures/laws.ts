@@ -12,6 +12,7 @@ const power = (places: readonly number[], by: number, constant: number): number[
   places.map((n) => constant * n ** -by);
 
 export const LAWS: Readonly<Record<string, (given: LawInput) => readonly number[]>> = {
+  same: ({ places }) => places,
   keys: ({ keys }) => keys,
   log_keys: ({ keys }) => keys.map(Math.log),
   share: ({ places, by }) => places.map((place) => by * place),

@@ -1,16 +1,14 @@
 // The papers' figures, over all heads of the model.
 import { EXPERIMENTS, fromFile } from "../catalogue/catalogue";
 import type { Results } from "../data/results";
-import { declaredFigures, declaredIn } from "./declared";
+import { declaredFigures, declaredIn, hasFigures } from "./declared";
 import type { Figure } from "./figure";
 import { capital } from "./format";
 import { isThere } from "./quantity";
 
 export const hasPaperFigures = (results: Results): boolean =>
-  [
-    ...[...declaredIn("limits"), ...declaredIn("tokens")].map(({ needs }) => needs),
-    ...EXPERIMENTS.flatMap(({ name }) => declaredIn("rates").map(({ needs }) => fromFile(`${name}_${needs}`))),
-  ].some((name) => isThere(results, name));
+  hasFigures(results, "limits") || hasFigures(results, "tokens") ||
+  EXPERIMENTS.some(({ name }) => declaredIn(results, "rates").some(({ needs }) => isThere(results, fromFile(`${name}_${needs}`))));
 
 // Draws figures of paper A: Fig. 2 (a, b, c), Fig. 3 and Fig. 4. Uses the original in results of
 // compare, the new run in those of diff.

@@ -1,8 +1,8 @@
 // Reads what a declared figure names: places along dims, values, and words with values in them.
-import { fromFile, type DeclaredAt, type DeclaredValues, type MetricName } from "../catalogue/catalogue";
-import { usualPlace, type Cell, type Estimate, type Label, type Results } from "../data/results";
+import { declaration, fromFile, type DeclaredAt, type DeclaredValues, type MetricName } from "../catalogue/catalogue";
+import { usualPlace, type Cell, type Estimate, type Label, type Part, type Results } from "../data/results";
 import type { Figure } from "./figure";
-import { formatNumber, formatShare, formatWithError } from "./format";
+import { formatEstimate, formatNumber, formatShare } from "./format";
 import { judgedN, overHeads } from "./heads";
 
 // Returns the index of the number nearest to this one.
@@ -53,19 +53,30 @@ export const valuesOfHeads = (results: Results, name: MetricName, cell: Cell): n
 const NOTHING: Estimate = { value: NaN, stderr: NaN, low: NaN, high: NaN, p: NaN, rows: NaN };
 
 export function valueAt(
-  results: Results, { metric, minus, over, at, original, like = {} }: DeclaredValues, cell: Cell,
+  results: Results, { metric, minus, over, others, at, original, like = {} }: DeclaredValues, cell: Cell,
 ): Estimate {
-  const others = Object.entries(like).map(([dim, labels]) => {
+  const alike = Object.entries(like).map(([dim, labels]) => {
     const label = String(results.coord(dim)[cell[dim] ?? 0]);
     return [dim, labels[label] ?? label] as const;
   });
-  const own = cellAt(results, cell, { ...at, ...Object.fromEntries(others) });
+  const own = cellAt(results, cell, { ...at, ...Object.fromEntries(alike) });
   if (!own) return NOTHING;
   if (over) return { ...NOTHING, value: mean(valuesOfHeads(results, metric, own)) };
+  if (others) return meanOfOthers(results, metric, others, own);
   const found = results.estimate(metric, own);
   if (minus) return { ...NOTHING, value: found.value - results.value(minus, own) };
   const isOriginal = cell[variants(results, metric).dim] === 0;
   return original !== undefined && isOriginal && Number.isNaN(found.value) ? { ...found, value: original } : found;
+}
+
+// With a single label its own value.
+function meanOfOthers(results: Results, metric: MetricName, dim: string, cell: Cell): Estimate {
+  const labels = results.coord(dim);
+  const found = labels.flatMap((_, k) =>
+    k === cell[dim] && labels.length > 1 ? [] : results.estimate(metric, { ...cell, [dim]: k }),
+  );
+  const stderr = Math.hypot(...found.map((one) => one.stderr)) / found.length;
+  return { ...NOTHING, value: mean(found.map(({ value }) => value)), stderr };
 }
 
 // Returns whether nothing but a dim that everyone knows the label of (the longest length, text) is
@@ -76,15 +87,15 @@ export const isFixed = (results: Results, name: MetricName, fixed: readonly stri
 export const labelWords = (dim: string, label: Label | undefined): string =>
   typeof label !== "number" ? String(label ?? "") : dim === "tolerance" ? formatShare(label) : formatNumber(label);
 
-// Fills in braces the label of a dim, or the value of a metric with its error.
+// Fills in braces the label of a dim, the value of a metric with its error or interval, or its .p or .rows.
 export const wordsAt = (results: Results, words: string, cell: Cell): string =>
-  words.replace(/\{(\w+)\}/g, (whole, name: string) => {
+  words.replace(/\{(\w+)(?:\.(\w+))?\}/g, (whole, name: string, part?: Part) => {
     const labels = results.coord(name);
     if (labels.length > 0) return labelWords(name, labels[cell[name] ?? usualPlace(name, labels)]);
-    const metric = results.names().find((own) => own === name);
-    if (metric === undefined) return whole;
-    const { value, stderr } = results.estimate(metric, cell);
-    return formatWithError(value, stderr, 3);
+    const metric = fromFile(name);
+    if (!results.has(metric) && !declaration(metric)) return whole;
+    const found = results.estimate(metric, cell);
+    return part ? formatNumber(found[part], 2) : formatEstimate(found.value, found, 3);
   });
 
 export interface Labelled {

@@ -4,7 +4,7 @@ import * as Plot from "@observablehq/plot";
 import type { Results } from "../data/results";
 import { domainOf, type Axis } from "./axes";
 import type { Figure } from "./figure";
-import { formatNumber, formatWithError } from "./format";
+import { formatEstimate, formatNumber } from "./format";
 import { frame, type KeyEntry } from "./frame";
 import { quantile } from "./heads";
 import { names } from "./labels";
@@ -17,8 +17,6 @@ export interface ScatterPoint {
   yError?: number; // one standard error
   interval?: { low: number; high: number }; // of y, in place of the error
   series?: number;
-  hollow?: boolean; // true if the place is not the value: "none found"
-  text?: string; // description that replaces the coordinates
 }
 
 export interface ScatterAxis extends Omit<Axis, "domain"> {
@@ -37,7 +35,6 @@ export interface ScatterOptions extends Omit<Figure, "draw" | "rows"> {
   lines?: readonly number[]; // across, at these values of y
   law?: (x: readonly number[]) => readonly number[]; // a curve across
   key?: (theme: Theme) => KeyEntry[];
-  height?: number;
 }
 
 // The ends of the interval of y, or two standard errors on either side.
@@ -45,7 +42,7 @@ const endsOf = ({ y, yError = NaN, interval }: ScatterPoint): { low: number; hig
   interval ?? { low: y - 2 * yError, high: y + 2 * yError };
 
 export function scatterFigure(given: ScatterOptions): Figure | undefined {
-  const { points, cloud = [], named = false, joined = false, lines = [], law, key, height = 300, x: alongX, y: alongY, ...words } = given;
+  const { points, cloud = [], named = false, joined = false, lines = [], law, key, x: alongX, y: alongY, ...words } = given;
   const usable = (value: number, log = false) => Number.isFinite(value) && !(log && value <= 0);
   const shown = points.filter(
     ({ x, y }) => usable(x, alongX.log ?? false) && usable(y, alongY.log ?? false),
@@ -65,11 +62,8 @@ export function scatterFigure(given: ScatterOptions): Figure | undefined {
     .filter(({ high }) => Number.isFinite(high));
   const isFront = ({ series = 0 }: ScatterPoint) => joined && series === 0;
   const format = x.format ?? formatNumber;
-  const described = (point: ScatterPoint): string => {
-    const { low, high } = point.interval ?? { low: NaN, high: NaN };
-    const value = point.interval ? formatNumber(point.y) + pairText(low, high) : formatWithError(point.y, point.yError ?? NaN);
-    return `${point.label}: ${point.text ?? `${format(point.x)}, ${value}`}`;
-  };
+  const described = ({ label, x, y, yError = NaN, interval }: ScatterPoint): string =>
+    `${label}: ${format(x)}, ${formatEstimate(y, interval ?? { stderr: yError })}`;
   return {
     ...words,
     draw: (options) => {
@@ -93,14 +87,14 @@ export function scatterFigure(given: ScatterOptions): Figure | undefined {
           r: front ? 5.5 : joined ? 3.5 : shown.length > 200 ? 2.5 : 4,
           stroke: colour,
           strokeWidth: 1.5,
-          fill: (point: ScatterPoint) => (point.hollow ? theme.background : colour(point)),
+          fill: colour,
           fillOpacity: joined ? 1 : 0.75,
           title: described,
         }),
       ];
       return frame(options, {
         title: words.title,
-        height,
+        height: 300,
         x,
         y,
         key: key?.(theme) ?? [],
@@ -158,6 +152,3 @@ export function bentAxis(label: string, unit: string, values: readonly number[])
 
 export const withScale = (label: string, log: boolean): string =>
   log ? (label.endsWith(")") ? `${label.slice(0, -1)}, log scale)` : `${label} (log scale)`) : label;
-
-export const pairText = (low: number, high: number): string =>
-  Number.isFinite(low) ? ` (${formatNumber(low, 2)} to ${formatNumber(high, 2)})` : "";

@@ -1,6 +1,7 @@
 // The figures that a results file has without a chosen head.
 import { CATALOGUE } from "../catalogue/catalogue";
 import type { Cell, Results } from "../data/results";
+import { declaredFigures } from "./declared";
 import type { Figure } from "./figure";
 import { headFigures } from "./head";
 import { judgedN, overHeads } from "./heads";
@@ -8,8 +9,7 @@ import { mapFigure } from "./map";
 import { modelFigures } from "./model";
 import { limitsFigures, tokensFigures } from "./papers";
 import { planFigures } from "./plan";
-import { trainingFigures } from "./training";
-import { validityFigures } from "./validity";
+import { bestPairs } from "./validity";
 
 // The cell with the original of compare and the N at which heads are judged.
 function usualCell(results: Results): Cell {
@@ -29,9 +29,9 @@ export function standardFigures(results: Results): Figure[] {
     ...modelFigures(results),
     ...limitsFigures(results),
     ...tokensFigures(results),
-    ...validityFigures(results),
+    ...bestPairs(results).flatMap((pair) => declaredFigures(results, "validity", pair)),
     ...planFigures(results),
-    ...trainingFigures(results),
+    ...declaredFigures(results, "training"),
     ...extremes(results).flatMap(({ layer, head }) => {
       const suffix = `-layer-${results.coord("layer")[layer]}-head-${results.coord("head")[head]}`;
       return headFigures(results, { layer, head }).map((figure) => ({ ...figure, id: figure.id + suffix }));

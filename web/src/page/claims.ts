@@ -4,10 +4,9 @@ import type { Figure } from "../figures/figure";
 import { formatNumber } from "../figures/format";
 import { limitsFigures, tokensFigures } from "../figures/papers";
 import { formatAddress } from "./address";
-import { div, element, list, terms } from "./element";
+import { div, element, list, terms, type Child } from "./element";
 import type { Opened, Page, View } from "./page";
 import { picture } from "./picture";
-import { table, textColumn, type Column } from "./table";
 
 const MARKS: Readonly<Record<string, string>> = {
   holds: "✓",
@@ -46,7 +45,7 @@ async function open(page: Page): Promise<Opened> {
           `stands with it; of a theorem it checks the code.`,
       ),
       list("facts", basis(listed)),
-      overview(listed),
+      list("verdicts", listed.map(linked)),
       element("ol", { class: "claims" }, ...listed.map((claim, k) => claimCard(page, claim, drawn[k]))),
     ),
     update: () => {
@@ -77,16 +76,10 @@ export function basis(claims: readonly Claim[]): string[] {
 
 const claimId = (name: string) => `claim-${name}`;
 
-function overview(all: readonly Claim[]): HTMLElement {
-  const link = ({ name, statement }: Claim) =>
-    element("a", { class: "plain", href: formatAddress({ view: "claims", item: name, query: {} }) }, statement);
-  const columns: Column<Claim>[] = [
-    textColumn("claim", "Claim", ({ statement }) => statement, link),
-    textColumn("verdict", "Verdict", ({ verdict: found }) => found, verdict),
-    textColumn("figure", "In the paper", inPaper),
-  ];
-  return div("verdicts", table({ caption: "Verdicts", columns, rows: all }));
-}
+const linked = (claim: Claim): Child[] => [
+  verdict(claim),
+  element("a", { class: "plain", href: formatAddress({ view: "claims", item: claim.name, query: {} }) }, claim.statement),
+];
 
 const inPaper = ({ paper, figure }: Claim) => `Paper ${paper}, ${figure}`;
 

@@ -1,16 +1,16 @@
 // Views that show figures of the whole model, one below the other.
 import type { Results } from "../data/results";
+import { declaredFigures, hasFigures } from "../figures/declared";
 import type { Figure } from "../figures/figure";
 import { hasModelFigures, modelFigures } from "../figures/model";
 import { hasPaperFigures, limitsFigures, tokensFigures } from "../figures/papers";
-import { trainingFigures, trainingHeading, trainingNeeds } from "../figures/training";
 import { div, element, note } from "./element";
 import type { Opened, Page, View } from "./page";
 import { picture } from "./picture";
 import { tableBox } from "./tables";
 
 interface Gallery extends Omit<View, "open"> {
-  heading(results: Results): string;
+  heading: string;
   figures(results: Results): Figure[];
   tables?: readonly string[];
 }
@@ -24,7 +24,7 @@ const gallery = ({ heading, figures, tables = [], ...view }: Gallery): View => (
     return {
       node: div(
         "",
-        element("h1", {}, heading(results)),
+        element("h1", {}, heading),
         drawn.length === 0
           ? note("These results have nothing to draw here.")
           : div("pictures", ...drawn.map((figure) => picture(page, figure, { heading: "h2" }))),
@@ -38,7 +38,7 @@ const gallery = ({ heading, figures, tables = [], ...view }: Gallery): View => (
 export const model = gallery({
   id: "model",
   title: "Model",
-  heading: () => "The whole model",
+  heading: "The whole model",
   has: hasModelFigures,
   figures: modelFigures,
   tables: ["convergence", "cache", "scales", "balls", "hardmax"],
@@ -48,9 +48,9 @@ export const model = gallery({
 export const training = gallery({
   id: "training",
   title: "Training",
-  heading: trainingHeading,
-  has: (results) => trainingNeeds(results).length > 0,
-  figures: trainingFigures,
+  heading: "Every head over the steps",
+  has: (results) => hasFigures(results, "training"),
+  figures: (results) => declaredFigures(results, "training"),
 });
 
 // Shows the papers' figures: those of `headgauge reproduce`, or those that another file has data
@@ -58,7 +58,7 @@ export const training = gallery({
 export const papers = gallery({
   id: "papers",
   title: "Papers",
-  heading: () => "The papers' figures on this model",
+  heading: "The papers' figures on this model",
   has: hasPaperFigures,
   figures: (results) => [...limitsFigures(results), ...tokensFigures(results)],
 });

@@ -3,6 +3,7 @@ import type { MetricName } from "../catalogue/catalogue";
 import type { Cell } from "../data/results";
 import type { Figure } from "../figures/figure";
 import { headFigures } from "../figures/head";
+import { valuesOfHeads } from "../figures/quantity";
 import { changed, formatAddress, headName, parseHead, type Head } from "./address";
 import {
   allHeads, chosenCell, chosenIndex, comparedDim, comparedQuery, headCell, isByPosition, isPerHead, rowsBehind,
@@ -16,7 +17,7 @@ import type { Opened, Page, View } from "./page";
 import { failure, message, picture } from "./picture";
 import { comparedChoice, metricOptions } from "./selection";
 import { numberColumn, table, textColumn, type Column } from "./table";
-import { flagsByHead, headLink, shown, shownOf, titleLink } from "./words";
+import { flagsByHead, headLink, shown, shownOf, signed, titleLink } from "./words";
 
 export const head: View = {
   id: "head",
@@ -176,7 +177,8 @@ interface ValueRow {
   group: string;
   at: string;
   unit: string;
-  of: { value: number; error: number; rows: number }[]; // by head
+  of: { value: number; error: number; rows: number; rank: number }[]; // by head
+  heads: number; // that have a value
 }
 
 // Shows the metrics; those that are only useful together with others are behind "more".
@@ -192,6 +194,8 @@ function valueTables(page: Page, heads: readonly Head[], names: readonly MetricN
   ];
 }
 
+const rankWords = (rank: number, heads: number): string => (Number.isNaN(rank) ? "–" : `${rank} of ${heads}`);
+
 const namesOf = (heads: readonly Head[]): string =>
   `${heads.length > 1 ? "heads" : "head"} ${heads.map(headName).join(" and ")}`;
 
@@ -200,15 +204,19 @@ function valueTable({ results, address }: Page, heads: readonly Head[], names: r
   const rows: ValueRow[] = metricOptions(results, names).map(({ value: metric, group = "" }) => {
     const chosen = chosenCell(results, metric, query);
     const unit = results.info(metric)?.unit ?? "1";
+    const all = valuesOfHeads(results, metric, chosen).filter((value) => !results.isNone(metric, value));
     return {
       metric,
       group,
       at: cellWords(results, metric, chosen),
       unit: unit === "1" ? "" : unit,
+      heads: all.length,
       of: heads.map((head) => {
         const cell: Cell = { ...chosen, ...headCell(results, head) };
+        const value = results.value(metric, cell);
         return {
-          value: results.value(metric, cell),
+          value,
+          rank: all.includes(value) ? 1 + all.filter((other) => other > value).length : NaN,
           error: results.stderr(metric, cell),
           rows: rowsBehind(results, metric, cell),
         };
@@ -228,6 +236,9 @@ function valueTable({ results, address }: Page, heads: readonly Head[], names: r
         (row) => shownOf(results, row.metric, row.of[k]!.value),
       ),
       numberColumn(`error-${k}`, two ? "±" : "± standard error", errorOf(k), (row) => shown(errorOf(k)(row), 2)),
+      numberColumn<ValueRow>(
+        `rank-${k}`, "Rank", (row) => row.of[k]!.rank, (row) => rankWords(row.of[k]!.rank, row.heads), two ? "" : "1: the largest",
+      ),
     ]),
     ...(two ? [numberColumn("difference", "Difference", difference, (row) => signed(difference(row)))] : []),
     textColumn("unit", "Unit", ({ unit }) => unit),
@@ -238,5 +249,3 @@ function valueTable({ results, address }: Page, heads: readonly Head[], names: r
   ];
   return table({ caption, columns, rows });
 }
-
-const signed = (value: number): string => (value > 0 ? `+${shown(value)}` : shown(value));

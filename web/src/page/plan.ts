@@ -1,7 +1,6 @@
 // Shows the plan: the replacement of each head, the keys that every head keeps, and the
 // confirmation.
 import type { Results } from "../data/results";
-import { formatNumber } from "../figures/format";
 import { keptKeysFigures, paretoFigures } from "../figures/plan";
 import { overHeads } from "../figures/heads";
 import { changed, formatAddress } from "./address";
@@ -13,9 +12,6 @@ import { notices } from "./overview";
 import type { Opened, Page, View } from "./page";
 import { picture } from "./picture";
 import { tableBox } from "./tables";
-import { count } from "./words";
-
-const LEVEL = 0.05; // false discovery rate over all methods and budgets
 
 const budgetsOf = (results: Results): string[] => results.coord("budget").map(String);
 
@@ -31,7 +27,6 @@ async function open(page: Page): Promise<Opened> {
   await results.need(...results.names());
   const map = element("section", { "aria-label": "Keys that each head keeps" });
   const same = element("p", { class: "note same" });
-  const assigned = element("p", { class: "assignments" });
   const chosen = () => chosenIndex(results, "budget", page.address.query);
   const confirmed = tableBox(page, ["confirmed", "confirmed_retrieval"], () => ({ label: budgetsOf(results)[chosen()]! }));
   const kept = tableBox(page, ["kept_keys"]);
@@ -48,7 +43,7 @@ async function open(page: Page): Promise<Opened> {
       map,
       ...paretoFigures(results).map((figure) => picture(page, figure, { heading: "h2" })),
     ),
-    element("section", { class: "confirmation" }, same, confirmed.node, assigned, kept.node),
+    element("section", { class: "confirmation" }, same, confirmed.node, kept.node),
   );
   let drawn = "";
   const update = () => {
@@ -62,8 +57,7 @@ async function open(page: Page): Promise<Opened> {
     fill(map, ...(figure ? livePicture(page, figure, "kept_keys", { budget }, "h2") : []));
     const others = samePlans(results, budget).map((other) => `"${other}"`).join(" and ");
     same.textContent = others && `This very plan is also ${others}; the other methods differ there.`;
-    assigned.textContent = assignmentWords(results, budget);
-    for (const words of [same, assigned]) words.hidden = words.textContent === "";
+    same.hidden = others === "";
     confirmed.update();
     kept.update();
   };
@@ -95,21 +89,4 @@ export function samePlans(results: Results, budget: number): string[] {
     overHeads(results, "kept_keys", { budget: of }).map(({ value }) => value),
   ]);
   return budgetsOf(results).filter((_, other) => other !== budget && known(other) === known(budget));
-}
-
-// Describes random_plans_p in words.
-export function assignmentWords(results: Results, budget: number): string {
-  const p = results.value("random_plans_p", { budget });
-  const changes = results.coord("draw").map((_, draw) => results.value("random_change", { budget, draw }));
-  const plans = changes.filter(Number.isFinite).length;
-  if (Number.isNaN(p) || plans === 0) return "";
-  const noWorse = Math.round(p * (1 + plans)) - 1; // whose cost is at most the plan's
-  // What ranks the plans is the loss alone if nothing else judges them.
-  const answers = results.metric("planned_answers_kept")?.values.some(Number.isFinite) ?? false;
-  const cost = answers || results.outcome("replay") !== undefined ? "cost" : "loss";
-  return (
-    `Of ${count(plans, "plan")} that deal the same entries to other heads at random, ` +
-    `${noWorse === 0 ? "none has" : noWorse === 1 ? "1 has" : `${noWorse} have`} as low a ${cost} ` +
-    `(p = ${formatNumber(p, 2)}): it ${p <= LEVEL ? "matters" : "is not shown to matter"} which head got what.`
-  );
 }

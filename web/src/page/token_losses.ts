@@ -1,12 +1,11 @@
 // Shows the tokens whose loss an intervention of `headgauge compare` changes most, in their text.
 import { AROUND, textsByDocument, visible, type Examples, type TokenLoss } from "../data/examples";
 import { variants } from "../figures/quantity";
-import { signed } from "../figures/predictions";
 import { changed } from "./address";
 import { choice, div, element, note, section } from "./element";
 import type { Page } from "./page";
 import { numberColumn, orderIn, table, textColumn, type Column } from "./table";
-import { grouped, shown } from "./words";
+import { grouped, shown, signed } from "./words";
 
 const ROWS_SHOWN = 50;
 
@@ -65,7 +64,7 @@ function columnsOf(all: Examples, names: readonly string[]): Column<TokenRow>[] 
   };
   return [
     numberColumn("place", "Position", ({ document, position }) => document * 1e9 + position, place),
-    numberColumn("change", "Change", ({ change }) => change, ({ change }) => signed(change, 3)),
+    numberColumn("change", "Change", ({ change }) => change, ({ change }) => signed(change)),
     numberColumn("before", "Loss", ({ before }) => before, ({ before }) => shown(before, 3)),
     numberColumn("after", "Under the change", ({ after }) => after, ({ after }) => shown(after, 3)),
     textColumn(

@@ -11,6 +11,9 @@ export function shown(value: number | null | undefined, digits = 4): string {
     : formatNumber(value, digits);
 }
 
+// Formats a difference.
+export const signed = (value: number): string => (value > 0 ? `+${shown(value)}` : shown(value));
+
 // Formats the value of a metric; the value that means "none was found" is shown in words.
 export function shownOf(results: Results, metric: MetricName, value: number): string {
   return results.isNone(metric, value) ? "none" : shown(value);

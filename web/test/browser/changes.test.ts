@@ -19,13 +19,13 @@ async function rowsOf({ page }: Tab): Promise<Record<string, string>[]> {
 
 // What a row says of a change.
 function saidOf({ metric, labels, before, after, change, stderr, errors, adjusted_p, relative }: Change) {
-  const { layer, head = "*", normalizer, pattern, ...at } = labels;
+  const { layer, head = "*", ...at } = labels;
   const number = (value: number | null | undefined, digits = 4) =>
     value === null || value === undefined ? "–" : formatNumber(value, digits);
   return {
     metric,
     head: layer === undefined ? "all" : `${layer}.${head}`,
-    labels: [normalizer ?? pattern, ...Object.values(at)].filter((label) => label !== undefined),
+    labels: Object.values(at),
     numbers: [
       number(before), number(after), number(change), number(stderr, 2), stderr === 0 ? "exact" : number(errors, 3),
       stderr === 0 ? "0" : number(adjusted_p, 2), number(relative, 3),
@@ -36,7 +36,7 @@ function saidOf({ metric, labels, before, after, change, stderr, errors, adjuste
 const saidBy = (row: Record<string, string>): ReturnType<typeof saidOf> => ({
   metric: row["metric"] as Change["metric"],
   head: row["Head"]!,
-  labels: [row["Intervention"], ...row["At"]!.split(", ").map((part) => part.split(" ").at(-1))].filter(Boolean) as string[],
+  labels: row["At"]!.split(", ").map((part) => part.split(" ").at(-1)!).filter(Boolean),
   numbers: ["Before", "After", "Change", "± standard error", "In standard errors", "p", "Relative"].map((title) => row[title]!),
 });
 

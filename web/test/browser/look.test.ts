@@ -16,7 +16,7 @@ async function screenshot({ page }: Tab, name: string, fullPage = false): Promis
 inBrowser("on a phone", () => {
   test("the verdict of a claim is in sight", async () => {
     const tab = await openKind("limits", "#claims", { viewport: { width: 390, height: 800 } });
-    const cut = await tab.page.$$eval(".scroll .verdict", (found) =>
+    const cut = await tab.page.$$eval(".verdicts .verdict", (found) =>
       found.filter((verdict) => verdict.getBoundingClientRect().right > innerWidth).length,
     );
     expect(cut).toBe(0);

@@ -1,7 +1,5 @@
 // Plans: the page shows what the terminal prints, the keys of every head, and the loss against the cache.
 import { expect, test } from "vitest";
-import { resultsFromFile } from "../file";
-import { paretoFigures } from "../../src/figures/plan";
 import {
   arrived, drawAll, hashOf, inBrowser, openKind, printedRows, resultsOf, textsOf, viewRows, viewsOf,
 } from "./browser";
@@ -26,9 +24,7 @@ inBrowser("a plan", () => {
       expect(stars.length).toBeLessThan(7);
       expect(await page.$$eval(`#${id} .mark-strong .unseen`, (words) => words.length)).toBe(stars.length);
       expect(await page.$$eval(".view-table[id^=confirmed-]", (tables) => tables.length)).toBe(1);
-      expect(await page.textContent(".assignments")).toMatch(
-        /^Of 4 plans .* \(p = (0\.\d|1)\): it (is not shown to matter|matters)/,
-      );
+      expect(await page.textContent("[data-figure^=plan-kept-keys] figcaption p")).toMatch(/ its p is (0\.\d|1)\.$/);
     }
   });
 
@@ -61,18 +57,5 @@ inBrowser("a plan", () => {
     await arrived(page, "budget=25");
     expect(await page.$eval("#choose-budget", (box) => (box as HTMLSelectElement).value)).toBe("25 %");
     expect(await hashOf(tab)).toContain("budget=25");
-  });
-
-  test("has every figure of the plan, a mark for each method, budget and random plan", async () => {
-    const tab = await openKind("plan", "#plan");
-    await drawAll(tab.page);
-    const figures = paretoFigures(resultsFromFile(resultsOf("plan")));
-    expect(figures[0]!.rows).toHaveLength(10 + 8);
-    const marks = await tab.page.$$eval("[data-figure=plan-loss-against-cache] circle", (found) => found.length);
-    expect(marks).toBe(10 + 8);
-    const shown = await tab.page.$$eval("[data-figure*=-against-cache]", (places) =>
-      places.map((place) => place.getAttribute("data-figure")),
-    );
-    expect(shown).toEqual(figures.map(({ id }) => id));
   });
 });

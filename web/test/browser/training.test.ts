@@ -12,12 +12,12 @@ inBrowser("records of a monitor", () => {
     await tab.page.waitForFunction(() => document.querySelector("h1")?.textContent === "Head 1.2");
     await drawAll(tab.page);
     const drawn = await textsOf(tab.page, "h3");
-    expect(drawn).toContain("Normalized entropy while the model trains: layer 1, head 2");
+    expect(drawn).toContain("Normalized entropy over the steps: layer 1, head 2");
     await tab.to("#training");
     await drawAll(tab.page);
     const titles = await textsOf(tab.page, "h2");
     expect(titles).toEqual([
-      "Normalized entropy while the model trains", "Range of the logits while the model trains",
+      "Normalized entropy over the steps", "Range of the logits over the steps",
     ]);
     expect(await tab.page.$$eval(lines(".picture"), (found) => found.length)).toBe(2 * 8);
   });

@@ -1,9 +1,8 @@
 import { expect, it } from "vitest";
 import { textWidth } from "../../src/figures/frame";
-import { headFigures } from "../../src/figures/head";
 import { placeNames } from "../../src/figures/labels";
 import { modelFigures } from "../../src/figures/model";
-import { madeCompare, madeResults, madeScan } from "./made";
+import { madeCompare, madeResults } from "./made";
 import { drawn } from "./svg";
 
 const ROOM = { left: 40, right: 440, top: 0, bottom: 300 };
@@ -25,12 +24,4 @@ it("names of points that crowd lie beside each other, in the room, and away from
 it("every intervention is named in the plot of the losses", () => {
   const figure = modelFigures(madeResults(madeCompare("normalizer"))).find(({ id }) => id === "normalizers")!;
   for (const name of ["original", "one", "two"]) expect(drawn(figure, 340).text).toContain(`>${name}</text>`);
-});
-
-it("a number goes below a name too long for a narrow drawing", () => {
-  const made = madeScan();
-  made.metrics["sensitivity_top2"] = { dims: ["layer", "head"] };
-  const rank = headFigures(madeResults(made), { layer: 0, head: 0 }).find(({ id }) => id === "rank")!;
-  const height = (width: number) => Number(drawn(rank, width).elements[0]!.attributes["height"]);
-  expect(height(340) - height(720)).toBe(16 * rank.rows.length);
 });

@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
 import { fromFile } from "../../src/catalogue/catalogue";
 import { headName } from "../../src/page/address";
-import { flagGroups, roleWords } from "../../src/page/flags";
+import { flagGroups, flagsTitle, roleWords } from "../../src/page/flags";
 import { pieces } from "../../src/page/findings";
 import { filtered, parseFilter } from "../../src/page/filter";
-import { hasWord, headRows, metricColumn, namedHeads, withoutUnfinished, type HeadRow } from "../../src/page/heads";
+import { captionOf, hasWord, headRows, metricColumn, namedHeads, withoutUnfinished, type HeadRow } from "../../src/page/heads";
 import { valueText } from "../../src/page/provenance";
+import { madeResults, madeScan, madeSteps } from "./made";
 import { smallResults } from "./page-results";
 
 const columns = ["surprise", "entropy"].map((name) => metricColumn(smallResults(), fromFile(name)));
@@ -15,6 +16,12 @@ const asked = (filter: string, rows = headRows(smallResults())) => {
   return { heads: left.map(({ head }) => headName(head)), problem };
 };
 const found = (filter: string) => asked(filter).heads;
+
+test("values and flags of a series are those of the last step", () => {
+  const [series, scan] = [madeResults(madeSteps()), madeResults(madeScan())];
+  expect([series, scan].map(captionOf)).toEqual(["Values of each head at the last step", "Values of each head at the longest length"]);
+  expect([series, scan].map(flagsTitle)).toEqual(["Flags at the last step", "Flags"]);
+});
 
 test("the filter takes names of heads and of flags, and all words must fit", () => {
   expect(found("")).toHaveLength(6);
