@@ -65,10 +65,14 @@ FlagInfo read_flag(nlohmann::json object, const std::string& metric, const Catal
   return flag;
 }
 
-Column read_column(nlohmann::json object, const std::string& metric) {
-  Keys keys(std::move(object), "column of " + metric);
-  Column column{metric, keys.text("title"), keys.text("unit"), keys.take<std::size_t>("width")};
-  filled_in("column of " + metric, column.unit, 0);
+Column read_column(nlohmann::json object, const MetricInfo& metric) {
+  const std::string place = "column of " + metric.name;
+  Keys keys(std::move(object), place);
+  const auto unit = keys.find<std::string>("unit");
+  if (unit == metric.unit) refuse(place, "\"unit\" repeats that of the metric");
+  Column column{metric.name, keys.text("title"), unit.value_or(metric.unit),
+                keys.take<std::size_t>("width")};
+  filled_in(place, column.unit, 0);
   if (keys.has("judged_by")) column.judged_by = keys.text("judged_by");
   column.aside = keys.find<bool>("aside").value_or(false);
   column.place = keys.take<int>("place");
@@ -110,7 +114,7 @@ MetricInfo read_metric(nlohmann::json object, const MetricGroup& group, std::siz
     }
   }
   if (auto column = keys.find<nlohmann::json>("column")) {
-    catalogue.columns.push_back(read_column(std::move(*column), info.name));
+    catalogue.columns.push_back(read_column(std::move(*column), info));
   }
   info.by_position = keys.find<bool>("by_position").value_or(false);
   info.command = keys.has("command") ? keys.text("command") : group.command;
@@ -127,7 +131,7 @@ MetricInfo read_metric(nlohmann::json object, const MetricGroup& group, std::siz
     }
     info.range = {(*ends)[0], (*ends)[1]};
   }
-  keys.skip({"mapped"});
+  keys.skip({"mapped", "listed"});
   keys.done();
   return info;
 }

@@ -22,6 +22,16 @@ void require_known(const std::string& place, const std::string& metric) {
   }
 }
 
+// What stands below a title: the unit of the metric, unless the column says something else.
+std::string read_unit(Keys& keys, const DeclaredColumn& column, const std::string& table) {
+  const MetricInfo* const info = find_metric_info(column.metric);
+  const bool percent = column.show.find("percent") != column.show.npos;
+  const std::string own = percent ? "%" : info != nullptr && info->unit != "1" ? info->unit : "";
+  const auto said = keys.find<std::string>("unit");
+  if (said && *said == own) refuse(table, "\"unit\" repeats that of " + column.metric);
+  return said.value_or(own);
+}
+
 At read_at(Keys& keys) {
   At at;
   const auto object = keys.find<Json>("at").value_or(Json::object());
@@ -36,13 +46,13 @@ DeclaredColumn read_column(Json object, const std::string& table) {
   DeclaredColumn column;
   column.metric = keys.text("metric");
   column.title = found(keys, "title");
-  column.unit = found(keys, "unit");
   column.explains = keys.find<bool>("explains").value_or(false);
   column.meaning = found(keys, "meaning");
   column.at = read_at(keys);
   column.each = found(keys, "each");
   column.over = found(keys, "over");
   column.show = keys.has("show") ? keys.text("show") : "number";
+  column.unit = read_unit(keys, column, table);
   column.part = found(keys, "part");
   column.error = keys.find<bool>("error").value_or(false);
   column.interval = keys.find<bool>("interval").value_or(false);

@@ -157,9 +157,11 @@ TEST(Catalogue, ReadsTheFlagsAndTheColumnOfAMetric) {
   const auto with_column = [&](const std::string& fields) {
     return group_of(metric("a", fmt::format(R"(, "column": {{{}}})", fields)));
   };
-  const std::string column = R"("title": "A", "unit": "keys", "width": 5, "place": 1)";
+  const std::string column = R"("title": "A", "unit": "N={}", "width": 5, "place": 1)";
   EXPECT_EQ(refusal(with_column(column)), "");
   std::string open = column;
+  open.replace(open.find("N={}"), 4, "keys");
+  EXPECT_TRUE(refuses(with_column(open), "column of a: \"unit\" repeats that of the metric"));
   open.replace(open.find("keys"), 4, "N={");
   EXPECT_TRUE(refuses(with_column(open), "column of a: \"N={\""));
   EXPECT_TRUE(refuses(with_column(column + R"(, "judged_by": "b")"),

@@ -190,6 +190,20 @@ TEST(DeclaredTable, LabelsAreWords) {
   EXPECT_EQ(table.columns[1].unit, "2 {other}");
 }
 
+TEST(DeclaredTable, TheUnitOfAMetricStandsInTheCatalogue) {
+  const auto of = [](const std::string& more) {
+    return read_table(
+        nlohmann::json::parse(R"({"name": "t", "rows": ["change"], "columns": [{"title": "t", )" +
+                              more + "}]}"),
+        "tests");
+  };
+  EXPECT_EQ(of(R"("metric": "loss_change")").columns[0].unit, "nats");
+  EXPECT_EQ(of(R"("metric": "loss_change", "unit": "± se")").columns[0].unit, "± se");
+  EXPECT_EQ(of(R"("metric": "answer_right")").columns[0].unit, "");
+  EXPECT_EQ(of(R"("metric": "answer_right", "show": "percent1")").columns[0].unit, "%");
+  EXPECT_THROW(of(R"("metric": "loss_change", "unit": "nats")"), std::logic_error);
+}
+
 TEST(DeclaredTable, ADifferenceOfRunsHasNone) {
   Results r = comparison();
   EXPECT_FALSE(tables(r).empty());

@@ -28,6 +28,7 @@ export interface CatalogueEntry {
   readonly by_position?: boolean;
   readonly none?: number;
   readonly bound?: boolean;
+  readonly listed?: number; // its place among the first columns of the list of heads
   readonly mapped?: boolean; // drawn as a map of all heads among the figures of a file
   readonly aside?: boolean; // true for nulls, bounds and numbers of tests, which are behind "more"
 }

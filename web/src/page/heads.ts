@@ -1,5 +1,5 @@
 // All heads in one table: sorted by any column, filtered by name or flag, with a choice of columns.
-import { fromFile, type MetricName } from "../catalogue/catalogue";
+import { CATALOGUE, fromFile, type MetricName } from "../catalogue/catalogue";
 import type { Cell, Flag, Results } from "../data/results";
 import { changed, headName, parseHead, type Address, type Head } from "./address";
 import {
@@ -14,12 +14,10 @@ import { numberColumn, orderIn, table, textColumn, type Column } from "./table";
 import { count, flagsByHead, headLink, shownOf } from "./words";
 
 // The columns shown at first, if the file has them.
-const MAIN: readonly MetricName[] = [
-  "output_change", // under an intervention
-  "entropy_normalized", "effective_tokens", "sink_weight", "weight_induction", "weight_previous", "max_weight",
-  "horizon", "rate_predicted", "rate_mean", "budget_keys", "separability", "distance", "entropy_slope",
-  "sensitivity_top2", "top_overlap",
-];
+const MAIN: readonly MetricName[] = [...CATALOGUE.values()]
+  .filter(({ listed }) => listed !== undefined)
+  .sort((a, b) => a.listed! - b.listed!)
+  .map(({ name }) => name);
 const MAIN_SHOWN = 8;
 
 export interface HeadRow {
