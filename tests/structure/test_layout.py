@@ -124,7 +124,7 @@ class OneWay(unittest.TestCase):
             "atomic_file",
             "temporary",
             "journal_file",
-            "spill_file",
+            "document_states",
         },
         r"(?<!\w)c?\s*<\s*0x20\b": {"text"},
     }
