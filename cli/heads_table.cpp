@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -59,11 +60,13 @@ class Table {
   std::string text() const {
     if (columns_.empty() && results_.flags.empty() &&
         results_.metric(metric::role_chance) == nullptr) {
-      return "No table of heads, for none of the groups weights, distance, separability, "
-             "dispersion "
-             "and\nroles was measured. Other metrics of heads are in results.json: add --out DIR, "
-             "or "
-             "--json.\n\n";
+      std::set<std::string> groups = {"roles"};
+      for (const Column& column : head_columns()) groups.insert(metric_info(column.metric).group);
+      return wrapped(fmt::format("No table of heads, for none of the groups {} was measured. Other "
+                                 "metrics of heads are in results.json: add --out DIR, or --json.",
+                                 fmt::join(groups, ", ")),
+                     options_.width, 0) +
+             "\n\n";
     }
     if (is_folded()) {
       const TextTable layers = layer_table(results_, heads_, columns_, paint_);
@@ -235,8 +238,9 @@ std::string Table::flag_legend() const {
 void require_sortable(const Results& results, const std::string& metric) {
   if (results.metric(metric) != nullptr && is_of_head(results, metric)) return;
   const std::vector<std::string> names = sortable(results);
-  throw UsageError(fault("--sort", fmt::format("one of {}", fmt::join(names, ", ")),
-                         in_quotes(metric) + metric_hint(metric, names), "choose one of these"));
+  throw UsageError(fault("--sort", "a metric of heads",
+                         in_quotes(metric) + metric_hint(metric, names),
+                         fmt::format("choose one of {}", fmt::join(names, ", "))));
 }
 
 std::string render_table(const Results& results, const TableOptions& options) {

@@ -33,7 +33,7 @@ from logs import (
 
 HERE = Path(__file__).parent
 MEASURES = {
-    "entropy of max": "entropy_normalized_with_sinks", "effective keys": "effective_tokens_with_sinks", "entropy slope": "entropy_slope",
+    "entropy of max": "entropy_normalized_with_sinks", "effective keys": "effective_tokens_with_sinks", "entropy slope": "entropy_slope_with_sinks",
     "separability above chance": "separability_excess_with_sinks", "sensitivity": "sensitivity", "norm of J": "jacobian_spectral",
     "largest logit": "largest_logit", "on sinks": "sink_weight",
 }  # fmt: skip

@@ -31,7 +31,7 @@ LOOKED_AT = (
     "entropy_normalized_with_sinks",
 )
 KEPT = (
-    "entropy_normalized_with_sinks", "effective_tokens_with_sinks", "entropy_slope", "separability_excess_with_sinks", "sensitivity",
+    "entropy_normalized_with_sinks", "effective_tokens_with_sinks", "entropy_slope_with_sinks", "separability_excess_with_sinks", "sensitivity",
     "jacobian_spectral", "largest_logit", "sink_weight",
 )  # fmt: skip
 

@@ -9,7 +9,6 @@
 #include "convergence/token_law.hpp"
 
 namespace headgauge {
-
 namespace {
 
 // The limit of the public code: a point without variance gets a large but finite weight.
@@ -20,6 +19,15 @@ struct Point {
   double variance = 0;  // variance of y
   double weight = 1;
 };
+
+Eigen::MatrixXd covariance(MatrixView<const float> rows) {
+  Eigen::MatrixXd x(rows.rows(), rows.cols());
+  for (Index r = 0; r < rows.rows(); ++r) {
+    for (Index c = 0; c < rows.cols(); ++c) x(r, c) = rows(r, c);
+  }
+  x.rowwise() -= x.colwise().mean().eval();
+  return x.transpose() * x / static_cast<double>(rows.rows());
+}
 
 }  // namespace
 
@@ -76,19 +84,6 @@ RateFit fit_rate(std::span<const double> tokens, std::span<const double> errors,
   fit.standard_error = std::sqrt(scatter / (fit.points - 2) / xx);
   return fit;
 }
-
-namespace {
-
-Eigen::MatrixXd covariance(MatrixView<const float> rows) {
-  Eigen::MatrixXd x(rows.rows(), rows.cols());
-  for (Index r = 0; r < rows.rows(); ++r) {
-    for (Index c = 0; c < rows.cols(); ++c) x(r, c) = rows(r, c);
-  }
-  x.rowwise() -= x.colwise().mean().eval();
-  return x.transpose() * x / static_cast<double>(rows.rows());
-}
-
-}  // namespace
 
 double query_key_spread(MatrixView<const float> queries, MatrixView<const float> keys) {
   // Cov(q) Cov(k) has the eigenvalues of the symmetric matrix Cov(q)^1/2 Cov(k) Cov(q)^1/2, which

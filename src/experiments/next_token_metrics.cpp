@@ -13,7 +13,6 @@
 #include "scan/statistics.hpp"
 
 namespace headgauge {
-
 namespace {
 
 constexpr double kLost = 0.1;  // nats: what copying must lose before it counts
@@ -50,6 +49,32 @@ Series differences(const Series& of, const Series& from) {
     for (std::size_t t = 0; t < series[d].size(); ++t) series[d][t] -= from[d][t];
   }
   return series;
+}
+
+using Place = std::pair<Index, Index>;  // document, index of its loss
+
+struct TokenChange {
+  double size;
+  Place place;
+};
+
+bool is_larger(const TokenChange& a, const TokenChange& b) {
+  return a.size != b.size ? a.size > b.size : a.place < b.place;
+}
+
+// Returns the change of every loss that both predictions have; those of controls are of the
+// original alone.
+std::vector<TokenChange> changes_of(const Predictions& original, const Predictions& changed) {
+  std::vector<TokenChange> changes;
+  for (Index d = 0; d < std::min(std::ssize(original), std::ssize(changed)); ++d) {
+    const std::vector<double>& before = original[d].losses;
+    const std::vector<double>& after = changed[d].losses;
+    for (Index t = 0; t < std::min(std::ssize(before), std::ssize(after)); ++t) {
+      const double size = std::abs(after[t] - before[t]);
+      if (std::isfinite(size)) changes.push_back({size, {d, t}});
+    }
+  }
+  return changes;
 }
 
 }  // namespace
@@ -113,36 +138,6 @@ void NextTokenMetrics::put(std::span<const Index> cell, const Predictions& origi
   change_by_gap_->set_along(cell, changes);
   reach_->set(cell, {.value = first_octave_above(changes, kLost)});
 }
-
-namespace {
-
-using Place = std::pair<Index, Index>;  // document, index of its loss
-
-struct TokenChange {
-  double size;
-  Place place;
-};
-
-bool is_larger(const TokenChange& a, const TokenChange& b) {
-  return a.size != b.size ? a.size > b.size : a.place < b.place;
-}
-
-// Returns the change of every loss that both predictions have; those of controls are of the
-// original alone.
-std::vector<TokenChange> changes_of(const Predictions& original, const Predictions& changed) {
-  std::vector<TokenChange> changes;
-  for (Index d = 0; d < std::min(std::ssize(original), std::ssize(changed)); ++d) {
-    const std::vector<double>& before = original[d].losses;
-    const std::vector<double>& after = changed[d].losses;
-    for (Index t = 0; t < std::min(std::ssize(before), std::ssize(after)); ++t) {
-      const double size = std::abs(after[t] - before[t]);
-      if (std::isfinite(size)) changes.push_back({size, {d, t}});
-    }
-  }
-  return changes;
-}
-
-}  // namespace
 
 std::vector<TokenLoss> find_token_losses(const SourceInfo& source,
                                          std::span<const Predictions> predictions, Index most) {

@@ -21,7 +21,6 @@
 #include "statistics/student.hpp"
 
 namespace headgauge {
-
 namespace {
 
 constexpr const char* kConfirmed = metric::loss_change_confirmed;
@@ -202,6 +201,15 @@ class Recommendations {
   std::vector<SummaryLine> lines_;
 };
 
+// Returns the index of the octave that begins at this distance; nothing for a distance that the
+// results do not have.
+std::optional<Index> octave_from(const Results& results, double distance) {
+  const Dimension* const gap = results.coord("gap");
+  if (gap == nullptr || !(distance >= 1 && distance < 1e15)) return std::nullopt;
+  const auto octave = static_cast<Index>(std::bit_width(static_cast<std::uint64_t>(distance))) - 1;
+  return octave < gap->size() ? std::optional(octave) : std::nullopt;
+}
+
 }  // namespace
 
 std::vector<HeadName> changed_heads(const Results& results) {
@@ -260,19 +268,6 @@ std::vector<SummaryLine> summarize_comparison(const Results& results) {
   add(Recommendations(results).lines());
   return lines;
 }
-
-namespace {
-
-// Returns the index of the octave that begins at this distance; nothing for a distance that the
-// results do not have.
-std::optional<Index> octave_from(const Results& results, double distance) {
-  const Dimension* const gap = results.coord("gap");
-  if (gap == nullptr || !(distance >= 1 && distance < 1e15)) return std::nullopt;
-  const auto octave = static_cast<Index>(std::bit_width(static_cast<std::uint64_t>(distance))) - 1;
-  return octave < gap->size() ? std::optional(octave) : std::nullopt;
-}
-
-}  // namespace
 
 std::vector<SummaryLine> reach_sentences(const Results& results) {
   std::vector<SummaryLine> lines;

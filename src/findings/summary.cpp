@@ -134,7 +134,7 @@ class ScanScope {
   // ends of 95 % intervals decide: a noisy head must not pass as the most or the least.
   void give_slopes() {
     const auto interval_of = [&](const HeadName& head) -> std::optional<Interval> {
-      const auto slope = cell(metric::entropy_slope, head);
+      const auto slope = cell(metric::entropy_slope_with_sinks, head);
       if (!slope || !sees_all(head)) return std::nullopt;
       return t_interval(mean_of(*slope));
     };

@@ -78,7 +78,7 @@ HWY_INLINE std::size_t lanes_left(std::size_t left, std::size_t v) {
 // Loads the first n lanes of `from` and sets the rest to `other`; reads nothing else.
 HWY_INLINE V load_first(const float* from, std::size_t n, float other) {
   const D d;
-#if HEADGAUGE_MASKS
+#if HEADGAUGE_AVX
   const auto mask = hn::FirstN(d, n);
   return hn::IfThenElse(mask, hn::MaskedLoad(mask, d, from), hn::Set(d, other));
 #else
@@ -92,7 +92,7 @@ HWY_INLINE V load_first(const float* from, std::size_t n, float other) {
 // Writes only the first n lanes.
 HWY_INLINE void store_first(V v, float* to, std::size_t n) {
   const D d;
-#if HEADGAUGE_MASKS
+#if HEADGAUGE_AVX
   hn::BlendedStore(v, hn::FirstN(d, n), d, to);
 #else
   HWY_ALIGN float lanes[HWY_MAX_BYTES / sizeof(float)];

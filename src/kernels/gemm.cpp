@@ -63,7 +63,7 @@ static_assert(kPanel % (kVectors * static_cast<Index>(hn::MaxLanes(D()))) == 0);
 // Access only lanes [lo, hi) of a vector; the others must not be read or written.
 HWY_INLINE V load_lanes(const float* from, Index lo, Index hi) {
   const D d;
-#if HEADGAUGE_MASKS
+#if HEADGAUGE_AVX
   const auto mask = hn::AndNot(hn::FirstN(d, static_cast<std::size_t>(lo)),
                                hn::FirstN(d, static_cast<std::size_t>(hi)));
   return hn::MaskedLoad(mask, d, from);
@@ -76,7 +76,7 @@ HWY_INLINE V load_lanes(const float* from, Index lo, Index hi) {
 
 HWY_INLINE void store_lanes(V v, float* to, Index lo, Index hi) {
   const D d;
-#if HEADGAUGE_MASKS
+#if HEADGAUGE_AVX
   const auto mask = hn::AndNot(hn::FirstN(d, static_cast<std::size_t>(lo)),
                                hn::FirstN(d, static_cast<std::size_t>(hi)));
   hn::BlendedStore(v, mask, d, to);

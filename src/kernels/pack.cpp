@@ -15,7 +15,7 @@ namespace headgauge::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+#if HEADGAUGE_AVX
 
 using D8 = hn::FixedTag<float, 8>;
 using V8 = hn::Vec<D8>;

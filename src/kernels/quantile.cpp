@@ -25,7 +25,7 @@ HWY_BEFORE_NAMESPACE();
 namespace headgauge::HWY_NAMESPACE {
 namespace {
 
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+#if HEADGAUGE_AVX
 
 using DD = hn::Repartition<double, D>;
 

@@ -77,7 +77,7 @@ void choose(std::string_view where, std::string_view level) {
 bool detail::read_simd_environment() {
 #if HWY_ARCH_X86
   refuse_if<UnsupportedError>(!supported(HWY_SSSE3), "this processor", "the SSSE3 instructions",
-                              "none", "use one that was made since 2011");
+                              "none", "use another processor");
 #endif
   const char* level = std::getenv("HEADGAUGE_SIMD");
   choose("HEADGAUGE_SIMD", level == nullptr || *level == '\0' ? "auto" : level);

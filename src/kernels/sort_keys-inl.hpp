@@ -21,7 +21,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace headgauge::HWY_NAMESPACE {
 
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+#if HEADGAUGE_AVX
 
 using KeyTag = hwy::HWY_NAMESPACE::ScalableTag<std::uint32_t>;
 using Keys = hwy::HWY_NAMESPACE::Vec<KeyTag>;

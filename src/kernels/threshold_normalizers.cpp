@@ -44,7 +44,7 @@ HWY_BEFORE_NAMESPACE();
 namespace headgauge::HWY_NAMESPACE {
 namespace {
 
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+#if HEADGAUGE_AVX
 
 // Collects positions and logits of the keys with a logit of at least `bound`.
 std::size_t collect(const float* in, std::size_t n, float bound, RootWork& work) {

@@ -25,7 +25,7 @@ HWY_BEFORE_NAMESPACE();
 namespace headgauge::HWY_NAMESPACE {
 namespace {
 
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+#if HEADGAUGE_AVX
 
 // The most values that select_few() accepts, and the most that it sorts.
 constexpr std::size_t kMaxCount = 224;

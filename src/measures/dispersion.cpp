@@ -123,10 +123,10 @@ class TrendMetrics {
     }
     results.set_coord("forecast_length", lengths_);
     std::vector<std::string> interventions(dims.begin() + 2, dims.end());
-    entropy_ = &add(metric::entropy_slope, dims, "1");
-    largest_ = &add(metric::max_weight_slope, dims, "1");
+    entropy_ = &add(metric::entropy_slope_with_sinks, dims, "1");
+    largest_ = &add(metric::max_weight_slope_with_sinks, dims, "1");
     dims.emplace_back("forecast_length");
-    forecasts_ = &results.add_metric(metric::effective_tokens_forecast, dims, "keys");
+    forecasts_ = &results.add_metric(metric::effective_tokens_forecast_with_sinks, dims, "keys");
     forecasts_->with_intervals();
     coverage_ = &results.add_metric(metric::forecast_coverage, std::move(interventions), "1");
     judged_.resize(coverage_->values.size());
@@ -165,11 +165,12 @@ class TrendMetrics {
           static_cast<double>(held_[intervention]) / static_cast<double>(judged_[intervention]);
       coverage_->values[intervention] = share;
       if (share >= kReliable || within_ == 0) continue;
-      results_.notices.push_back(fmt::format(
-          "{}effective_tokens_forecast is unreliable here: fitted up to position {:.0f}, its 95 % "
-          "intervals contain the values measured up to {:.0f} for only {} of {} heads",
-          intervention == 0 ? "" : labels[intervention] + ": ", fitted, measured,
-          held_[intervention], judged_[intervention]));
+      results_.notices.push_back(
+          fmt::format("{}effective_tokens_forecast_with_sinks is unreliable here: fitted up to "
+                      "position {:.0f}, its 95 % "
+                      "intervals contain the values measured up to {:.0f} for only {} of {} heads",
+                      intervention == 0 ? "" : labels[intervention] + ": ", fitted, measured,
+                      held_[intervention], judged_[intervention]));
     }
   }
 
@@ -187,7 +188,8 @@ class TrendMetrics {
     if (beyond == lengths_.end() || std::ranges::all_of(judged_, [](auto n) { return n == 0; }))
       return;
     results_.notices.push_back(fmt::format(
-        "the model was trained on contexts of {:.0f} tokens: effective_tokens_forecast at {:.0f} "
+        "the model was trained on contexts of {:.0f} tokens: effective_tokens_forecast_with_sinks "
+        "at {:.0f} "
         "extrapolates the trend of its heads up to {:.0f}; it was not trained at these positions",
         trained, fmt::join(std::span(beyond, lengths_.end()), ", "), longest_));
   }
@@ -222,8 +224,9 @@ class DispersionMeasure final : public Measure {
       }
       handles_[i] = metrics.add(metric);
     }
-    for (const char* derived : {metric::entropy_slope, metric::max_weight_slope,
-                                metric::effective_tokens_forecast, metric::forecast_coverage}) {
+    for (const char* derived :
+         {metric::entropy_slope_with_sinks, metric::max_weight_slope_with_sinks,
+          metric::effective_tokens_forecast_with_sinks, metric::forecast_coverage}) {
       metrics.add(derived);
     }
   }

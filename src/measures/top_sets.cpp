@@ -6,7 +6,6 @@
 #include <vector>
 
 namespace headgauge {
-
 namespace {
 
 constexpr Index kBits = 64;
@@ -14,6 +13,11 @@ constexpr float kTie = 1e-4f;  // weights closer than this share are tied (docs/
 
 Index words_for(int size) {
   return (size + kBits - 1) / kBits;
+}
+
+// The first of the n keys that a query sees.
+Index first_key(const TopSet& set) {
+  return std::max<Index>(set.query + 1 - set.n, 0);
 }
 
 }  // namespace
@@ -87,15 +91,6 @@ void TopSets::clear() {
     kept.words.clear();
   }
 }
-
-namespace {
-
-// The first of the n keys that a query sees.
-Index first_key(const TopSet& set) {
-  return std::max<Index>(set.query + 1 - set.n, 0);
-}
-
-}  // namespace
 
 QuerySets compare_queries(std::span<const TopSet> sets, const TopSets& members, int size,
                           Index keys) {

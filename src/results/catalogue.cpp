@@ -68,10 +68,8 @@ FlagInfo read_flag(nlohmann::json object, const std::string& metric, const Catal
 Column read_column(nlohmann::json object, const MetricInfo& metric) {
   const std::string place = "column of " + metric.name;
   Keys keys(std::move(object), place);
-  const auto unit = keys.find<std::string>("unit");
-  if (unit == metric.unit) refuse(place, "\"unit\" repeats that of the metric");
-  Column column{metric.name, keys.text("title"), unit.value_or(metric.unit),
-                keys.take<std::size_t>("width")};
+  const std::string unit = declaration::unit_of(keys, metric.unit, place);
+  Column column{metric.name, keys.text("title"), unit, keys.take<std::size_t>("width")};
   filled_in(place, column.unit, 0);
   if (keys.has("judged_by")) column.judged_by = keys.text("judged_by");
   column.aside = keys.find<bool>("aside").value_or(false);

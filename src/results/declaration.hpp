@@ -73,4 +73,12 @@ class Keys {
   std::string place_;
 };
 
+// Takes what stands below the title of a column: the unit of its metric, unless it says another.
+inline std::string unit_of(Keys& keys, const std::string& of_metric, const std::string& place) {
+  const std::string own = of_metric == "1" ? "" : of_metric;
+  const auto said = keys.find<std::string>("unit");
+  if (said && *said == own) refuse(place, "\"unit\" repeats that of the metric");
+  return said.value_or(own);
+}
+
 }  // namespace headgauge::declaration

@@ -22,16 +22,6 @@ void require_known(const std::string& place, const std::string& metric) {
   }
 }
 
-// What stands below a title: the unit of the metric, unless the column says something else.
-std::string read_unit(Keys& keys, const DeclaredColumn& column, const std::string& table) {
-  const MetricInfo* const info = find_metric_info(column.metric);
-  const bool percent = column.show.find("percent") != column.show.npos;
-  const std::string own = percent ? "%" : info != nullptr && info->unit != "1" ? info->unit : "";
-  const auto said = keys.find<std::string>("unit");
-  if (said && *said == own) refuse(table, "\"unit\" repeats that of " + column.metric);
-  return said.value_or(own);
-}
-
 At read_at(Keys& keys) {
   At at;
   const auto object = keys.find<Json>("at").value_or(Json::object());
@@ -52,7 +42,10 @@ DeclaredColumn read_column(Json object, const std::string& table) {
   column.each = found(keys, "each");
   column.over = found(keys, "over");
   column.show = keys.has("show") ? keys.text("show") : "number";
-  column.unit = read_unit(keys, column, table);
+  const MetricInfo* const info = find_metric_info(column.metric);
+  const bool percent = column.show.find("percent") != column.show.npos;
+  column.unit = declaration::unit_of(
+      keys, percent ? "%" : info && column.each.empty() ? info->unit : "", table);
   column.part = found(keys, "part");
   column.error = keys.find<bool>("error").value_or(false);
   column.interval = keys.find<bool>("interval").value_or(false);

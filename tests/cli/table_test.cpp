@@ -231,7 +231,7 @@ TEST(Table, WithoutAnyColumnOrFlagASentenceStandsInItsPlace) {
   EXPECT_FALSE(heads_in(flagged).empty());  // there are flags to show
   results.flags.clear();
   const std::string table = render_table(results, {});
-  expect_part(table, "No table of heads, for none of the groups weights");
+  expect_part(table, "No table of heads, for none of the groups dispersion, distance, roles");
   expect_part(table, "loss, nats");
   expect_no_part(table, ".head");
   std::erase_if(results.metrics, [](const auto& entry) { return entry.first == "sensitivity"; });

@@ -48,7 +48,7 @@ class Compare(CompareTest):
         self.assertEqual(
             metrics["sensitivity"]["dims"], ["layer", "head", "normalizer", "temperature", "epsilon"]
         )
-        self.assertEqual(metrics["entropy_slope"]["dims"], ["layer", "head", "normalizer"])
+        self.assertEqual(metrics["entropy_slope_with_sinks"]["dims"], ["layer", "head", "normalizer"])
 
     def test_every_normalizer_runs(self) -> None:
         """All of them in one call: the list says each by its own parameters."""

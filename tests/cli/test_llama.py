@@ -22,12 +22,12 @@ class Stories(CommandTest):
     def test_every_head_of_a_scan_is_measured(self) -> None:
         results, done = self.saved("scan", STORIES, "--text", TEXT)
         notice = (
-            "the model was trained on contexts of 512 tokens: effective_tokens_forecast at 1024, "
+            "the model was trained on contexts of 512 tokens: effective_tokens_forecast_with_sinks at 1024, "
             "2048, 4096 extrapolates the trend of its heads up to 512; it was not trained at these positions"
         )
         self.assertEqual(done.err, f"headgauge: note: {notice}\n")
         self.assertEqual(results["notices"], [notice])
-        forecasts = results["metrics"]["effective_tokens_forecast"]["values"]
+        forecasts = results["metrics"]["effective_tokens_forecast_with_sinks"]["values"]
         self.assertNotIn("null", json.dumps(forecasts))
         self.assertEqual(results["model"]["family"], "llama")
         self.assertEqual(results["model"]["trained_length"], 512)
@@ -126,7 +126,7 @@ class Made(CommandTest):
         self.model("gemma3_text-plain", sliding_window=40)
         self.ids(64, vocabulary=31)
         results, _ = self.saved("scan", "gemma3_text-plain", "--tokens", "ids.txt", "--lengths", 64)
-        high = results["metrics"]["effective_tokens_forecast"]["high"]
+        high = results["metrics"]["effective_tokens_forecast_with_sinks"]["high"]
         most = [max(max(head) for head in layer) for layer in high]
         self.assertLessEqual(max(most[0], most[2]), 40 * (1 + 1e-9))
         self.assertGreater(most[1], 41)
@@ -139,7 +139,7 @@ class Made(CommandTest):
             results, _ = self.saved(
                 "scan", "gemma3_text-plain", "--tokens", "ids.txt", "--lengths", length, out=str(length)
             )
-            slopes[length] = results["metrics"]["entropy_slope"]["values"]
+            slopes[length] = results["metrics"]["entropy_slope_with_sinks"]["values"]
         self.assertEqual(slopes[64][0], slopes[16][0])
         self.assertEqual(slopes[64][2], slopes[16][2])
         self.assertNotEqual(slopes[64][1], slopes[16][1])

@@ -32,11 +32,11 @@ inline void set_separability(Results& r, const std::string& name,
 // Slopes and forecasts, which need more position bins than these results have.
 inline void set_outlook(Results& r, double coverage) {
   r.set_coord("forecast_length", std::vector<double>{2048});
-  LabelledArray& slope = r.add_metric("entropy_slope", {"layer", "head"}, "1");
+  LabelledArray& slope = r.add_metric("entropy_slope_with_sinks", {"layer", "head"}, "1");
   slope.values = {.98, .31, .02, -.01, kUndefined, .64};
   slope.standard_error = {.004, .12, .01, .4, kUndefined, .03};
-  LabelledArray& forecast =
-      r.add_metric("effective_tokens_forecast", {"layer", "head", "forecast_length"}, "keys");
+  LabelledArray& forecast = r.add_metric("effective_tokens_forecast_with_sinks",
+                                         {"layer", "head", "forecast_length"}, "keys");
   forecast.values = {1510, 20, 1.25, 3.5, kUndefined, 220};
   forecast.low = {1400, 10, 1, 1.5, kUndefined, 190};
   forecast.high = {1625.5, 40, 2.5, 8, kUndefined, 250};

@@ -86,7 +86,7 @@ TEST(Summary, TellsWhichHeadsDisperseAndWhatBecomesOfThem) {
 TEST(Summary, ANoisyHeadNeitherDispersesMostNorKeepsSelecting) {
   Results r = scanned_results();
   set_outlook(r, .9);
-  LabelledArray& slope = *r.metric("entropy_slope");
+  LabelledArray& slope = *r.metric("entropy_slope_with_sinks");
   slope.values[3] = 1.4;  // ± .4
   expect_part(texts(r)[2], "head 0.0 is shown to disperse most");
   slope.values[3] = -.4;
@@ -99,7 +99,7 @@ TEST(Summary, SaysThatForecastsAreUnreliable) {
   Results r = scanned_results();
   set_outlook(r, .79);
   expect_part(texts(r)[2], "unreliable: one octave before, such intervals held for only 79.0");
-  for (double& slope : r.metric("entropy_slope")->values) slope += .6;
+  for (double& slope : r.metric("entropy_slope_with_sinks")->values) slope += .6;
   testing::expect_every_number_is_in_the_results(r);
   expect_part(texts(r)[2], "head 0.2 least (0.62 ± 0.01)");
   r.metric("forecast_coverage")->values[0] = kUndefined;
@@ -107,7 +107,7 @@ TEST(Summary, SaysThatForecastsAreUnreliable) {
   // Nothing is foreseen where the model has no positions.
   r.metric("forecast_coverage")->values[0] = .9;
   expect_part(texts(r)[2], "should spread");
-  LabelledArray& forecast = *r.metric("effective_tokens_forecast");
+  LabelledArray& forecast = *r.metric("effective_tokens_forecast_with_sinks");
   for (auto* numbers : {&forecast.values, &forecast.low, &forecast.high}) {
     std::ranges::fill(*numbers, kUndefined);
   }

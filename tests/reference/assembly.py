@@ -140,10 +140,10 @@ def sensitivity_bounds(sensitivity: Metric, settings: Settings, steepest: float)
 def capacity_metrics(metrics: dict[str, Metric]) -> dict[str, Metric]:
     """Slopes and forecasts, which no rows are counted for, and the share of forecasts that held."""
     bare = {}
-    for name in ("entropy_slope", "max_weight_slope"):
+    for name in ("entropy_slope_with_sinks", "max_weight_slope_with_sinks"):
         bare[name] = Metric(metrics[name].dims, metrics[name].values, metrics[name].stderr)
     for end in ("", " low", " high"):
-        name = f"effective_tokens_forecast{end}"
+        name = f"effective_tokens_forecast_with_sinks{end}"
         bare[name] = Metric(metrics[name].dims, metrics[name].values)
     held = metrics["forecast_coverage"]
     judged = ~np.isnan(held.values)

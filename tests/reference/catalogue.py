@@ -67,7 +67,7 @@ _SINGLE = {
     **dict.fromkeys(_EQUAL.split(), EQUAL),
     **dict.fromkeys(["sensitivity", "sensitivity_max", "sensitivity_top2"], Tolerance(5e-3, 1e-3)),
     **dict.fromkeys(["visible_keys", "sensitivity_bound", "sensitivity_bound_paper"], Tolerance(1e-12, 1.0)),
-    **{f"effective_tokens_forecast{end}": Tolerance(2e-4, 1.0) for end in ("", " low", " high")},
+    **{f"effective_tokens_forecast_with_sinks{end}": Tolerance(2e-4, 1.0) for end in ("", " low", " high")},
     "mass_90_with_sinks": Tolerance(1e-3, 1.0),
     "logit_range": Tolerance(2e-5, 1.0),  # a difference of logits, which may be near 0
     "critical_fraction": Tolerance(0.0, absolute=1e-12),
@@ -83,8 +83,8 @@ _SINGLE = {
     "separability_null_lower": Tolerance(0.0, absolute=2e-3),  # small weights end at single precision
     "mean_cosine": Tolerance(0.0, absolute=1e-6),
     "equal_key_pairs": Tolerance(0.0, absolute=1e-12),  # counts alone
-    "entropy_slope": Tolerance(0.0, absolute=5e-5),
-    "max_weight_slope": Tolerance(0.0, absolute=5e-5),
+    "entropy_slope_with_sinks": Tolerance(0.0, absolute=5e-5),
+    "max_weight_slope_with_sinks": Tolerance(0.0, absolute=5e-5),
     "forecast_coverage": Tolerance(0.0, absolute=1e-12),
     "loss": Tolerance(1e-4, 1.0),
 }

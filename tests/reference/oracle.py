@@ -215,10 +215,10 @@ class Oracle:
             return Mean(np.asarray(value), np.asarray(stderr), np.zeros(np.shape(value)), doubt)
 
         return {
-            "entropy_slope": cell(*found.entropy),
-            "max_weight_slope": cell(*found.max_weight),
+            "entropy_slope_with_sinks": cell(*found.entropy),
+            "max_weight_slope_with_sinks": cell(*found.max_weight),
             **{
-                f"effective_tokens_forecast{end}": cell(found.forecast[:, k], none)
+                f"effective_tokens_forecast_with_sinks{end}": cell(found.forecast[:, k], none)
                 for k, end in enumerate(("", " low", " high"))
             },
             "forecast_coverage": cell(found.holds, np.nan, np.asarray(float(found.doubtful))),

@@ -250,12 +250,12 @@ class Scan(unittest.TestCase):
         metrics["critical_ks_d"]["p"][1] += 0.01
         metrics["closest_n"]["low"][0] = 1
         metrics["closest_ratio"]["p"] = metrics["closest_ratio"]["values"]
-        del metrics["effective_tokens_forecast"]["high"]
+        del metrics["effective_tokens_forecast_with_sinks"]["high"]
         expected = (
             "entropy_with_sinks max_weight_with_sinks distance separability_with_sinks jacobian_bound critical_n mass_90_with_sinks_by_position "
             "visible_keys weight_bound_use separability_excess_distinct equal_key_pairs sensitivity_top2 "
             "top_overlap top_overlap_partner critical_ks_d closest_n closest_ratio "
-            "effective_tokens_forecast"
+            "effective_tokens_forecast_with_sinks"
         )
         self.assertEqual(set(self.failures(wrong)), set(expected.split()))
 

@@ -71,18 +71,19 @@ TEST(Diff, EndsOfIntervalsAreNotCompared) {
   Results old = run_of({0}, {0, 1}, {8}), now = run_of({0}, {0, 1}, {8}, 1);
   for (Results* run : {&old, &now}) {
     LabelledArray& forecast =
-        run->add_metric("effective_tokens_forecast", {"layer", "head"}, "keys").with_intervals();
+        run->add_metric("effective_tokens_forecast_with_sinks", {"layer", "head"}, "keys")
+            .with_intervals();
     forecast.values = {3, 4};
     forecast.low = {1, 2};
     forecast.high = {5, 6};
   }
-  now.metric("effective_tokens_forecast")->low = {2, 3};
+  now.metric("effective_tokens_forecast_with_sinks")->low = {2, 3};
   const Results found = diff(old, now, {});
-  const LabelledArray& forecast = found.require_metric("effective_tokens_forecast");
+  const LabelledArray& forecast = found.require_metric("effective_tokens_forecast_with_sinks");
   EXPECT_EQ(forecast.sel("run", "old").low, (Numbers{1, 2}));
   EXPECT_EQ(forecast.sel("run", "new").low, (Numbers{2, 3}));
   EXPECT_EQ(forecast.sel("run", "new").high, (Numbers{5, 6}));
-  const LabelledArray& change = found.require_metric("effective_tokens_forecast_change");
+  const LabelledArray& change = found.require_metric("effective_tokens_forecast_with_sinks_change");
   EXPECT_EQ(change.values, (Numbers{0, 0}));
   EXPECT_TRUE(change.low.empty() && change.high.empty());
 }

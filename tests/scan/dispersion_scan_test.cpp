@@ -33,17 +33,17 @@ TEST(DispersionScan, PhantomIsForecastRightAndReliably) {
   const auto source = phantom_source(folder);
   const Results results = scan_capacity(*source, {16, 32, 64});
   constexpr Index kUniform = 0, kOneHot = 4;
-  EXPECT_NEAR(results.at("entropy_slope", {0, kUniform}), 1, 1e-5);
-  EXPECT_NEAR(results.at("entropy_slope", {0, kOneHot}), 0, 1e-5);
-  EXPECT_NEAR(results.at("max_weight_slope", {0, kUniform}), -1, 1e-5);
-  EXPECT_NEAR(results.at("max_weight_slope", {0, kOneHot}), 0, 1e-5);
-  const LabelledArray& slope = *results.metric("entropy_slope");
+  EXPECT_NEAR(results.at("entropy_slope_with_sinks", {0, kUniform}), 1, 1e-5);
+  EXPECT_NEAR(results.at("entropy_slope_with_sinks", {0, kOneHot}), 0, 1e-5);
+  EXPECT_NEAR(results.at("max_weight_slope_with_sinks", {0, kUniform}), -1, 1e-5);
+  EXPECT_NEAR(results.at("max_weight_slope_with_sinks", {0, kOneHot}), 0, 1e-5);
+  const LabelledArray& slope = *results.metric("entropy_slope_with_sinks");
   EXPECT_LT(slope.standard_error[kUniform], 1e-5);
   EXPECT_LT(slope.standard_error[kOneHot], 1e-5);
   const std::vector<double> lengths = {128, 256, 512};
   ASSERT_EQ(std::get<std::vector<double>>(results.coord("forecast_length")->labels()), lengths);
   const double mean = (1.5 * 128 + 1) / 2;  // of the rows 64 < t <= 128, with t keys each
-  const LabelledArray& forecast = results.require_metric("effective_tokens_forecast");
+  const LabelledArray& forecast = results.require_metric("effective_tokens_forecast_with_sinks");
   EXPECT_TRUE(forecast.standard_error.empty());
   for (const auto part : {&Estimate::value, &Estimate::low, &Estimate::high}) {
     EXPECT_NEAR(forecast.at({0, kUniform, 0}).*part, mean, 5e-4 * mean);
@@ -62,11 +62,11 @@ TEST(DispersionScan, PhantomIsForecastRightAndReliably) {
 TEST(DispersionScan, IsNullWhereThereAreTooFewOctaves) {
   const testing::TemporaryFolder folder("phantom-dispersion-short");
   const Results results = scan_capacity(*phantom_source(folder), {4});
-  EXPECT_TRUE(std::isnan(results.at("entropy_slope", {0, 0})));
-  EXPECT_TRUE(std::isnan(results.at("effective_tokens_forecast", {0, 0, 0})));
+  EXPECT_TRUE(std::isnan(results.at("entropy_slope_with_sinks", {0, 0})));
+  EXPECT_TRUE(std::isnan(results.at("effective_tokens_forecast_with_sinks", {0, 0, 0})));
   EXPECT_TRUE(std::isnan(results.at("forecast_coverage", {})));
   const Results longer = scan_capacity(*phantom_source(folder), {8});
-  EXPECT_NEAR(longer.at("entropy_slope", {0, 0}), 1, 1e-5);
+  EXPECT_NEAR(longer.at("entropy_slope_with_sinks", {0, 0}), 1, 1e-5);
 }
 
 // Rows that put no weight on any key (softpick of zero logits) have no entropy and no largest
@@ -75,10 +75,10 @@ TEST(DispersionScan, RowsWithoutWeightTakeNoPart) {
   const testing::TemporaryFolder folder("phantom-dispersion-softpick");
   const auto source = phantom_source(folder);
   const Results results = scan_capacity(*source, {128}, "softpick");
-  EXPECT_TRUE(std::isnan(results.at("entropy_slope", {0, 0})));
-  EXPECT_TRUE(std::isnan(results.at("max_weight_slope", {0, 0})));
-  EXPECT_NEAR(results.at("entropy_slope", {0, 4}), 0, 1e-6);
-  EXPECT_NEAR(results.at("max_weight_slope", {0, 4}), 0, 1e-6);
+  EXPECT_TRUE(std::isnan(results.at("entropy_slope_with_sinks", {0, 0})));
+  EXPECT_TRUE(std::isnan(results.at("max_weight_slope_with_sinks", {0, 0})));
+  EXPECT_NEAR(results.at("entropy_slope_with_sinks", {0, 4}), 0, 1e-6);
+  EXPECT_NEAR(results.at("max_weight_slope_with_sinks", {0, 4}), 0, 1e-6);
 }
 
 TEST(DispersionScan, ForecastsOfTheDemoModelAreJudgedByTheLastOctave) {
@@ -93,7 +93,7 @@ TEST(DispersionScan, ForecastsOfTheDemoModelAreJudgedByTheLastOctave) {
   // Nothing is forecast beyond its 1024 positions, and so nothing is unreliable.
   EXPECT_LT(results.at("forecast_coverage", {}), .8);
   EXPECT_TRUE(results.notices.empty());
-  for (const double value : results.metric("effective_tokens_forecast")->values) {
+  for (const double value : results.metric("effective_tokens_forecast_with_sinks")->values) {
     EXPECT_TRUE(std::isnan(value));
   }
 
@@ -109,7 +109,7 @@ TEST(DispersionScan, ForecastsOfTheDemoModelAreJudgedByTheLastOctave) {
   for (Index layer = 0; layer < 6; ++layer) {
     for (Index head = 0; head < 6; ++head) {
       const Estimate forecast =
-          shorter.require_metric("effective_tokens_forecast").at({layer, head, 0});
+          shorter.require_metric("effective_tokens_forecast_with_sinks").at({layer, head, 0});
       EXPECT_LE(forecast.low, forecast.value);
       EXPECT_LE(forecast.value, forecast.high);
       const double found =

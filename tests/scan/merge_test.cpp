@@ -22,7 +22,8 @@ Results run_with(double offset, double critical) {
   run.add_metric("entropy_with_sinks_by_position", {"layer", "head", "position"}, "nats");
   run.add_metric("critical_n", {"length"}, "keys").values = {critical, 5};
   LabelledArray& forecast =
-      run.add_metric("effective_tokens_forecast", {"layer", "head"}, "keys").with_intervals();
+      run.add_metric("effective_tokens_forecast_with_sinks", {"layer", "head"}, "keys")
+          .with_intervals();
   forecast.values = {offset + 1, offset + 2};
   forecast.low = {offset, offset + 1};
   forecast.high = {offset + 3, offset + 4};
@@ -60,10 +61,11 @@ TEST(MergeRuns, ChangesAreAgainstTheFirstRun) {
   EXPECT_TRUE(std::isnan(change.standard_error[4]) && std::isnan(change.standard_error[6]));
   EXPECT_EQ(merged.metric("entropy_with_sinks_by_position_change"), nullptr);
   // An end of an interval is no quantity of its own.
-  const LabelledArray& forecast = merged.require_metric("effective_tokens_forecast");
+  const LabelledArray& forecast = merged.require_metric("effective_tokens_forecast_with_sinks");
   EXPECT_EQ(forecast.low, (std::vector<double>{1, 10, 2, 11}));
   EXPECT_EQ(forecast.high, (std::vector<double>{4, 13, 5, 14}));
-  const LabelledArray& of_forecast = merged.require_metric("effective_tokens_forecast_change");
+  const LabelledArray& of_forecast =
+      merged.require_metric("effective_tokens_forecast_with_sinks_change");
   EXPECT_EQ(of_forecast.values, (std::vector<double>{0, 9, 0, 9}));
   EXPECT_TRUE(of_forecast.low.empty() && of_forecast.high.empty());
 }

@@ -165,13 +165,13 @@ Results forecasts_of(TwoHeads& source) {
 TEST(Passes, SlopesAndForecastsFollowTheLengths) {
   TwoHeads source;
   const Results results = forecasts_of(source);
-  EXPECT_NEAR(results.at("entropy_slope", {0, 0}), 1, 1e-6);
-  EXPECT_NEAR(results.at("entropy_slope", {0, 1}), 0, 1e-6);
-  EXPECT_NEAR(results.at("max_weight_slope", {0, 0}), -1, 1e-6);
-  EXPECT_NEAR(results.at("max_weight_slope", {0, 1}), 0, 1e-6);
+  EXPECT_NEAR(results.at("entropy_slope_with_sinks", {0, 0}), 1, 1e-6);
+  EXPECT_NEAR(results.at("entropy_slope_with_sinks", {0, 1}), 0, 1e-6);
+  EXPECT_NEAR(results.at("max_weight_slope_with_sinks", {0, 0}), -1, 1e-6);
+  EXPECT_NEAR(results.at("max_weight_slope_with_sinks", {0, 1}), 0, 1e-6);
   for (Index f = 0; f < 3; ++f) {
-    EXPECT_NEAR(results.at("effective_tokens_forecast", {0, 0, f}), 1024 << f, 0.02);
-    EXPECT_NEAR(results.at("effective_tokens_forecast", {0, 1, f}), 1, 1e-4);
+    EXPECT_NEAR(results.at("effective_tokens_forecast_with_sinks", {0, 0, f}), 1024 << f, 0.02);
+    EXPECT_NEAR(results.at("effective_tokens_forecast_with_sinks", {0, 1, f}), 1, 1e-4);
   }
   EXPECT_EQ(results.at("forecast_coverage", {}), 1);
   for (const auto& [name, metric] : results.metrics) EXPECT_FALSE(name.starts_with("octave_"));
@@ -183,7 +183,8 @@ TEST(Passes, ForecastsEndWithThePositionsOfTheModel) {
     source.model.positions = positions;
     const Results results = forecasts_of(source);
     for (Index f = 0; f < 3; ++f) {
-      const Estimate forecast = results.require_metric("effective_tokens_forecast").at({0, 1, f});
+      const Estimate forecast =
+          results.require_metric("effective_tokens_forecast_with_sinks").at({0, 1, f});
       for (const double part : {forecast.value, forecast.low, forecast.high}) {
         EXPECT_EQ(std::isnan(part), (1024 << f) > positions);
       }
@@ -199,7 +200,8 @@ TEST(Passes, SaysThatForecastsAreUnreliableWhereAHeadChanged) {
   EXPECT_EQ(results.at("forecast_coverage", {}), .5);
   EXPECT_EQ(results.notices,
             std::vector<std::string>{
-                "effective_tokens_forecast is unreliable here: fitted up to position 256, its 95 % "
+                "effective_tokens_forecast_with_sinks is unreliable here: fitted up to position "
+                "256, its 95 % "
                 "intervals contain the values measured up to 512 for only 1 of 2 heads"});
   source.model.positions = 512;
   EXPECT_TRUE(forecasts_of(source).notices.empty());
@@ -211,10 +213,11 @@ TEST(Passes, SaysOnceThatForecastsGoBeyondWhatWasLearnt) {
   const Results results = forecasts_of(source);
   EXPECT_EQ(results.notices,
             std::vector<std::string>{
-                "the model was trained on contexts of 1024 tokens: effective_tokens_forecast at "
+                "the model was trained on contexts of 1024 tokens: "
+                "effective_tokens_forecast_with_sinks at "
                 "2048, 4096 extrapolates the trend of its heads up to 512; it was not trained at "
                 "these positions"});
-  EXPECT_FALSE(std::isnan(results.at("effective_tokens_forecast", {0, 0, 2})));
+  EXPECT_FALSE(std::isnan(results.at("effective_tokens_forecast_with_sinks", {0, 0, 2})));
   source.model.trained_length = 4096;
   EXPECT_TRUE(forecasts_of(source).notices.empty());
 }
@@ -225,7 +228,7 @@ TEST(Passes, TooFewLengthsForASlope) {
     TwoHeads source;
     ScanOptions options = tiny_options(lengths);
     options.measures = {"dispersion"};
-    EXPECT_TRUE(std::isnan(scan(source, options).at("entropy_slope", {0, 0})));
+    EXPECT_TRUE(std::isnan(scan(source, options).at("entropy_slope_with_sinks", {0, 0})));
   }
 }
 
@@ -296,8 +299,8 @@ TEST(Passes, CompareIsAComparisonAtEachLength) {
       EXPECT_EQ(whole.metric("kl"), nullptr);
       EXPECT_TRUE(
           std::ranges::none_of(whole.flags, [](const Flag& f) { return f.name == "recommended"; }));
-      const LabelledArray& slope = *whole.metric("entropy_slope");
-      const LabelledArray& change = *whole.metric("entropy_slope_change");
+      const LabelledArray& slope = *whole.metric("entropy_slope_with_sinks");
+      const LabelledArray& change = *whole.metric("entropy_slope_with_sinks_change");
       EXPECT_EQ(slope.dim_names(), (std::vector<std::string>{"layer", "head", dimension}));
       EXPECT_FALSE(std::isnan(slope.values[0]));
       // Under a window the number of keys does not grow, and there is no slope.
@@ -305,9 +308,10 @@ TEST(Passes, CompareIsAComparisonAtEachLength) {
       EXPECT_TRUE(same(change.values[1], slope.values[1] - slope.values[0]));
       // Whatever follows from the lengths has its change, as it does of a causal model.
       EXPECT_NE(whole.metric("forecast_coverage_change"), nullptr);
-      const LabelledArray& forecast = whole.require_metric("effective_tokens_forecast");
+      const LabelledArray& forecast = whole.require_metric("effective_tokens_forecast_with_sinks");
       EXPECT_FALSE(forecast.low.empty() || forecast.high.empty());
-      const LabelledArray& of_forecast = whole.require_metric("effective_tokens_forecast_change");
+      const LabelledArray& of_forecast =
+          whole.require_metric("effective_tokens_forecast_with_sinks_change");
       EXPECT_TRUE(of_forecast.low.empty() && of_forecast.high.empty());
     }
   }

@@ -170,7 +170,8 @@ TEST(Sinks, CanBeHiddenFromSetsAndSlopes) {
   for (const char* metric : {"entropy_with_sinks", "sink_weight", "entropy"}) {
     EXPECT_EQ(hidden.at(metric, {0, 0, 0}), plain.at(metric, {0, 0, 0})) << metric;
   }
-  EXPECT_NE(hidden.at("entropy_slope", {0, 0}), plain.at("entropy_slope", {0, 0}));
+  EXPECT_NE(hidden.at("entropy_slope_with_sinks", {0, 0}),
+            plain.at("entropy_slope_with_sinks", {0, 0}));
   EXPECT_TRUE(hidden.settings.at("beyond_sinks").get<bool>());
 }
 

@@ -51,9 +51,9 @@ describe("figures of one head", () => {
     expect(column(figure(figures, "error"), "error_mean_stderr")).toEqual([0.01, 0.01, 0.01, 0.01]);
     expect(column(figure(figures, "budget"), "tokens_for_error")).toEqual([10, 11, 12, 10, 11, 12]);
     const effective = figure(figures, "effective-tokens");
-    expect(column(effective, "effective_tokens_forecast").slice(-3)).toEqual([20, 21, 22]);
-    expect(column(effective, "effective_tokens_forecast_low").slice(-3)).toEqual([10, 11, 12]);
-    expect(column(effective, "effective_tokens_forecast_high").slice(-3)).toEqual([40, 41, 42]);
+    expect(column(effective, "effective_tokens_forecast_with_sinks").slice(-3)).toEqual([20, 21, 22]);
+    expect(column(effective, "effective_tokens_forecast_with_sinks_low").slice(-3)).toEqual([10, 11, 12]);
+    expect(column(effective, "effective_tokens_forecast_with_sinks_high").slice(-3)).toEqual([40, 41, 42]);
   });
 
   it("show the head among the mean and the middle 80 % of all", () => {
@@ -64,11 +64,11 @@ describe("figures of one head", () => {
 
   it("leaves out forecasts that the model has no positions for", () => {
     const made = madeScan();
-    made.metrics["effective_tokens_forecast"]!.value = () => null;
+    made.metrics["effective_tokens_forecast_with_sinks"]!.value = () => null;
     const found = figure(headFigures(madeResults(made), { layer: 1, head: 2 }), "effective-tokens");
     expectWhole(found);
     expect(found.title).not.toContain("forecast");
-    expect(found.columns).not.toContain("effective_tokens_forecast");
+    expect(found.columns).not.toContain("effective_tokens_forecast_with_sinks");
   });
 
   it("draws bounds as printed dashed and valid ones not, and names those of all steps once", () => {

@@ -143,8 +143,8 @@ export function madeScan({ layers = 2, heads = 3, lengths = [16, 32, 64], sizes 
         dims: ["layer", "head", "position"], unit: "keys", stderr: true,
         value: ({ position }) => 1 + position!,
       },
-      entropy_slope: { dims: ["layer", "head"], stderr: true },
-      effective_tokens_forecast: {
+      entropy_slope_with_sinks: { dims: ["layer", "head"], stderr: true },
+      effective_tokens_forecast_with_sinks: {
         dims: ["layer", "head", "forecast_length"], unit: "keys",
         value: ({ forecast_length }) => 20 + forecast_length!,
         low: ({ forecast_length }) => 10 + forecast_length!,
