@@ -152,18 +152,24 @@ TEST(Answers, AreGroupedByDistanceAndContext) {
   EXPECT_LT(results.require_metric(metric::answer_right).at({0}).high, 1);
 }
 
-TEST(Answers, AreRightIfAllTokensAre) {
-  const SourceInfo info = info_of({{.task = "t", .tokens = 2}, {.task = "t", .tokens = 2}}, {9, 9});
+// Two cases of one task, whose answers have `tokens` tokens each.
+Results changed_answers(int tokens, const Predictions& original, const Predictions& changed) {
+  const SourceInfo info =
+      info_of({{.task = "t", .tokens = tokens}, {.task = "t", .tokens = tokens}}, {9, 9});
   const TaskSet tasks(info);
   Results results;
   results.set_coord("length", std::vector<double>{9});
   tasks.write_coords(results);
   AnswerMetrics metrics(tasks, {}, false, results);
   metrics.add_changes({});
-  const Predictions original = {answer({1, 2}, {1, 1}), answer({4, 4}, {1, 1})};
-  const Predictions changed = {answer({2, 5}, {1, 0}), answer({4, 6}, {1, 1})};
   metrics.put({}, changed);
   metrics.put_change({}, original, changed);
+  return results;
+}
+
+TEST(Answers, AreRightIfAllTokensAre) {
+  const Results results = changed_answers(2, {answer({1, 2}, {1, 1}), answer({4, 4}, {1, 1})},
+                                          {answer({2, 5}, {1, 0}), answer({4, 6}, {1, 1})});
   EXPECT_DOUBLE_EQ(results.require_metric(metric::answer_right)({0}), 0.5);
   EXPECT_DOUBLE_EQ(results.require_metric(metric::answers_kept)({0}), 0.5);
   EXPECT_DOUBLE_EQ(results.require_metric(metric::loss_change)({0, 0}), 1.5);
@@ -171,15 +177,8 @@ TEST(Answers, AreRightIfAllTokensAre) {
 }
 
 TEST(Answers, AnswersKeptCountsOnlyThoseThatWereRight) {
-  const SourceInfo info = info_of({{.task = "t", .tokens = 1}, {.task = "t", .tokens = 1}}, {9, 9});
-  const TaskSet tasks(info);
-  Results results;
-  results.set_coord("length", std::vector<double>{9});
-  tasks.write_coords(results);
-  AnswerMetrics metrics(tasks, {}, false, results);
-  metrics.add_changes({});
-  metrics.put_change({}, {answer({1}, {0}), answer({1}, {1})},
-                     {answer({1}, {1}), answer({1}, {0})});
+  const Results results = changed_answers(1, {answer({1}, {0}), answer({1}, {1})},
+                                          {answer({1}, {1}), answer({1}, {0})});
   EXPECT_DOUBLE_EQ(results.require_metric(metric::answers_kept)({0}), 0);
   EXPECT_EQ(results.require_metric(metric::answers_kept).rows[0], 1);
 }
