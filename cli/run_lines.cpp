@@ -81,4 +81,10 @@ std::string run_lines(const std::vector<std::string>& labels, const std::vector<
   return out + paint.entry(Style::faint, kSettings, settings_text(runs), width, indent);
 }
 
+std::string summary_lines(const Results& results, std::size_t width) {
+  std::string out;
+  for (const SummaryLine& line : results.summary) out += wrapped(line.text, width, 0) + "\n";
+  return out + "\n";
+}
+
 }  // namespace headgauge::cli

@@ -24,4 +24,7 @@ std::string run_lines(const std::vector<std::string>& labels,
                       const std::vector<nlohmann::ordered_json>& runs, const Painter& paint,
                       std::size_t width);
 
+// Returns the summary of results, each sentence on its own lines.
+std::string summary_lines(const Results& results, std::size_t width);
+
 }  // namespace headgauge::cli

@@ -11,7 +11,6 @@
 #include "cli/run.hpp"
 #include "cli/run_lines.hpp"
 #include "cli/stop.hpp"
-#include "cli/table_style.hpp"
 #include "cli/tables.hpp"
 #include "cli/terminal.hpp"
 #include "headgauge/session.hpp"
@@ -31,13 +30,8 @@ std::string render_series(const Results& results, const TableOptions& options) {
   for (const double step : results.coord_numbers("step")) {
     labels.push_back(fmt::format("step {}", step));
   }
-  std::string out =
-      run_lines(labels, results.settings["runs"], Painter(options.color), options.width) + "\n";
-  for (const SummaryLine& line : results.summary) {
-    out += wrapped(line.text, options.width, 0) + "\n";
-  }
-  const std::string tables = render_view(results, options);
-  return tables.empty() ? out : out + "\n" + tables;
+  return run_lines(labels, results.settings["runs"], Painter(options.color), options.width) + "\n" +
+         summary_lines(results, options.width) + render_view(results, options);
 }
 
 int run(SeriesCommand& command) {

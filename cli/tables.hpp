@@ -2,10 +2,8 @@
 #pragma once
 
 #include <limits>
-#include <span>
 #include <string>
 
-#include "headgauge/diff.hpp"
 #include "headgauge/results.hpp"
 
 namespace headgauge::cli {
@@ -42,11 +40,8 @@ inline constexpr int kUsualTop = 20;
 // the paper's.
 std::string render_claims(const Results& results, const TableOptions& options);
 
-// diff: the settings of two runs, and the values that changed. `list` comes from
-// list_changes(diff); options.top limits the lines of each of its two parts (0: all).
-std::string render_diff(const Results& diff, const ChangeList& list, const TableOptions& options);
-
-// Returns one line that says that all limits hold.
-std::string limits_hold(std::span<const LimitCheck> checks);
+// diff: the values that changed most, options.top lines with standard errors and as many without
+// (0: all).
+std::string render_changes(const Results& results, const TableOptions& options);
 
 }  // namespace headgauge::cli

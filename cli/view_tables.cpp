@@ -22,7 +22,7 @@ bool is_starred(const view::Table& table, std::size_t column) {
       table.rows, [&](const auto& row) { return row[column].mark == view::Mark::strong; });
 }
 
-std::string drawn(const view::Table& table, const TableOptions& options) {
+std::string drawn(const view::Table& table, const TableOptions& options, std::size_t widest) {
   const Painter paint(options.color);
   std::vector<TextColumn> columns;
   std::vector<bool> starred;
@@ -44,8 +44,8 @@ std::string drawn(const view::Table& table, const TableOptions& options) {
     }
     text.row(std::move(cells));
   }
+  text.fit(std::min(options.width, widest));
   const std::size_t width = std::min(options.width, kTableWidth);
-  text.fit(width);
   std::string out = paint(Style::bold, table.title) + "\n" + text.text();
   if (table.left_out > 0) out += lines_left(paint, static_cast<std::size_t>(table.left_out));
   const std::string legend = text.legend(width);
@@ -61,7 +61,15 @@ std::string drawn(const view::Table& table, const TableOptions& options) {
 std::string render_view(const Results& results, const TableOptions& options) {
   std::string out;
   for (const view::Table& table : view::tables(results, options.top)) {
-    out += drawn(table, options);
+    out += drawn(table, options, kTableWidth);
+  }
+  return out;
+}
+
+std::string render_changes(const Results& results, const TableOptions& options) {
+  std::string out;
+  for (const view::Table& table : view::change_tables(results, options.top)) {
+    out += drawn(table, options, options.width);
   }
   return out;
 }

@@ -44,6 +44,10 @@ struct Table {
 // nothing: what they declare.
 std::vector<Table> tables(const Results& results, std::optional<Index> most = std::nullopt);
 
+// Makes the tables of what changed most in a diff or a comparison, from Results::changes or, where
+// a file lacks it, from list_changes(). `most`: rows of each; 0: all.
+std::vector<Table> change_tables(const Results& results, Index most);
+
 nlohmann::ordered_json to_json(const std::vector<Table>& tables);
 
 }  // namespace headgauge::view

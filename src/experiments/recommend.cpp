@@ -13,8 +13,8 @@
 #include "findings/answers.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/compare.hpp"
+#include "headgauge/diff.hpp"
 #include "headgauge/metric_names.hpp"
-#include "results/change_sentences.hpp"
 #include "results/mean_of.hpp"
 #include "results/sentences.hpp"
 #include "results/value_or.hpp"
@@ -257,7 +257,7 @@ std::vector<SummaryLine> summarize_comparison(const Results& results) {
   const auto add = [&](std::vector<SummaryLine> more) {
     std::ranges::move(more, std::back_inserter(lines));
   };
-  if (results.changes) add(change_sentences(results, *results.changes));
+  if (results.changes) add(summarize_changes(results, *results.changes));
   if (results.metric(metric::loss_change) != nullptr && results.coord("pattern") != nullptr &&
       tasks_of(results).empty()) {
     add_sentences("comparison", results, {}, lines);

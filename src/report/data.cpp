@@ -6,13 +6,13 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 
 #include "base/strict_json.hpp"
 #include "headgauge/advice.hpp"
 #include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
-#include "headgauge/diff.hpp"
 #include "headgauge/flags.hpp"
 #include "headgauge/metric_names.hpp"
 #include "headgauge/view.hpp"
@@ -28,6 +28,8 @@ Json numbers(const std::vector<double>& values) {
   for (const double value : values) list.push_back(json_number(value));
   return list;
 }
+
+constexpr Index kChangesShown = 200;  // of each kind
 
 // The page shows at most four digits of a value and two of its error, so it holds these bits of
 // their mantissas: what is not there takes no room. Whole numbers stay as they are.
@@ -62,19 +64,6 @@ std::vector<EstimatePart> shown_parts(const LabelledArray& metric) {
     return part.numbers == &LabelledArray::degrees_of_freedom || (metric.*part.numbers).empty();
   });
   return parts;
-}
-
-// Returns every key of results.json except the metrics. Computes the list of changes if a diff or
-// comparison lacks it.
-Json complete_header(const Results& results) {
-  Json header = header_to_json(results);
-  const bool compared = results.command == Command::diff || results.command == Command::compare;
-  if (!compared || results.changes) return header;
-  const auto level = results.settings.find("level");
-  const bool given = level != results.settings.end() && level->is_number();
-  header.update(
-      changes_to_json(given ? list_changes(results, level->get<double>()) : list_changes(results)));
-  return header;
 }
 
 // Adds explanations of the flags, because a results file only has their names.
@@ -175,7 +164,10 @@ std::string overview_text(const Results& results, const std::vector<PageMetric>&
   // The page has the changes of a series from its metrics.
   std::vector<view::Table> tables = view::tables(results, 0);
   if (results.command == Command::series) tables.clear();
-  return json_text(Json{{"header", complete_header(results)},
+  std::ranges::move(view::change_tables(results, kChangesShown), std::back_inserter(tables));
+  Json header = header_to_json(results);
+  header.erase("changes");  // the tables have the first of them
+  return json_text(Json{{"header", std::move(header)},
                         {"metrics", std::move(list)},
                         {"tables", view::to_json(tables)},
                         {"flag_words", flag_words(results)}});

@@ -1,12 +1,17 @@
-#include "results/change_sentences.hpp"
+// Describes the changes in sentences: the largest, and how many there are.
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 
 #include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
+#include "headgauge/diff.hpp"
+#include "headgauge/text.hpp"
 #include "results/sentences.hpp"
 #include "results/value_or.hpp"
 
@@ -95,14 +100,44 @@ Scope scope_of(const Results& results, const Change& change, const Subject& subj
   return scope.give("labels", std::move(labels));
 }
 
-}  // namespace
+// The flags of a diff that were gained or lost, each with its heads.
+std::optional<std::vector<Scope>> flags_of(const Results& diff, const std::string& change) {
+  std::map<std::string, std::vector<Scope>> heads;
+  for (const Flag& flag : diff.flags) {
+    if (flag.change != change) continue;
+    const HeadName head{.layer = flag.layer, .head = flag.head};
+    heads[flag.name].emplace_back().give("that_head", Spot{.head = head});
+  }
+  std::vector<Scope> flags;
+  for (auto& [name, list] : heads) {
+    flags.emplace_back().give("flag", legible(name)).give("heads_with_it", std::move(list));
+  }
+  return flags.empty() ? std::nullopt : std::optional(std::move(flags));
+}
 
-std::vector<SummaryLine> change_sentences(const Results& results, const ChangeList& list) {
-  std::vector<SummaryLine> lines;
+// Gives the counts of a list and the flags that changed.
+Scope counts_of(const Results& results, const ChangeList& list) {
+  Scope scope;
+  return scope.count("changed", list.changed)
+      .count("values", list.values)
+      .count("by_chance", std::ceil(list.by_chance))
+      .count("too_few", list.too_few)
+      .count("unmeasured_changed", list.unmeasured_changed)
+      .count("unmeasured_values", list.unmeasured_values)
+      .give("level", computed(100 * list.level, fmt::format("{:g}", 100 * list.level)))
+      .give_if("of_runs", results.coord("run") != nullptr)
+      .give("gained_flags", flags_of(results, "gained"))
+      .give("lost_flags", flags_of(results, "lost"));
+}
+
+// Adds one sentence for each of the first changes of single heads in `list`, each about another
+// metric and another head.
+void add_largest(const Results& results, const ChangeList& list, std::vector<SummaryLine>& lines) {
   std::set<std::string> metrics, heads;
+  std::size_t made = 0;
   for (const auto* part : {&list.measured, &list.unmeasured}) {
     for (const Change& change : *part) {
-      if (lines.size() == kMostSentences) return lines;
+      if (made == kMostSentences) return;
       const auto subject = subject_of(results, change);
       // What equal weights make of a head is known beforehand.
       if (!subject || is_bound(change.metric) || subject->intervention == "uniform") continue;
@@ -112,11 +147,20 @@ std::vector<SummaryLine> change_sentences(const Results& results, const ChangeLi
           heads.contains(subject->head.text())) {
         continue;
       }
+      ++made;
       metrics.insert(change.metric);
       heads.insert(subject->head.text());
       add_sentences("change", results, scope_of(results, change, *subject, before, after), lines);
     }
   }
+}
+
+}  // namespace
+
+std::vector<SummaryLine> summarize_changes(const Results& results, const ChangeList& list) {
+  std::vector<SummaryLine> lines = sentences_about("diff", results, {});
+  add_largest(results, list, lines);
+  add_sentences("changed", results, counts_of(results, list), lines);
   return lines;
 }
 

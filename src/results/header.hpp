@@ -33,9 +33,6 @@ bool has_examples(const Results& results);
 // Returns "examples" and "token_losses", if there are any, and "passages".
 nlohmann::ordered_json examples_to_json(const Results& results);
 
-// Returns change_counts and changes: those that stand out most, those with standard errors first.
-nlohmann::ordered_json changes_to_json(const ChangeList& list);
-
 // Returns every key of a metric except its numbers: dims, unit and, if set, none, identifier and
 // change_of.
 nlohmann::ordered_json attributes_to_json(const LabelledArray& metric);

@@ -177,6 +177,16 @@ Json head_to_json(const Results& results) {
   return json;
 }
 
+// Returns change_counts and changes: those that stand out most, those with standard errors first.
+Json changes_to_json(const ChangeList& list) {
+  Json changes = Json::array();
+  for (const auto* part : {&list.measured, &list.unmeasured}) {
+    const auto some = std::span(*part).first(std::min(part->size(), kMostChanges));
+    for (const Change& change : some) changes.push_back(Writer::entry(change));
+  }
+  return {{"change_counts", Writer::entry(list)}, {"changes", std::move(changes)}};
+}
+
 Json tail_without_examples(const Results& results) {
   Json json;
   json["flags"] = list_to_json<Flag>(results.flags);
@@ -249,15 +259,6 @@ nlohmann::ordered_json attributes_to_json(const LabelledArray& metric) {
   if (metric.identifier) json["identifier"] = true;
   if (!metric.change_of.empty()) json["change_of"] = metric.change_of;
   return json;
-}
-
-nlohmann::ordered_json changes_to_json(const ChangeList& list) {
-  Json changes = Json::array();
-  for (const auto* part : {&list.measured, &list.unmeasured}) {
-    const auto some = std::span(*part).first(std::min(part->size(), kMostChanges));
-    for (const Change& change : some) changes.push_back(Writer::entry(change));
-  }
-  return {{"change_counts", Writer::entry(list)}, {"changes", std::move(changes)}};
 }
 
 nlohmann::ordered_json header_to_json(const Results& results) {

@@ -132,23 +132,23 @@ class Changes(DiffTest):
             self.assertIn(f"{len(passed)} of {len(tested)} values changed, at most", text)
             self.assertIn(f"(false discovery rate {100 * level:g} %)", text)
             table = text.split("\n\n")[2]
-            lines = [line.split() for line in table.splitlines()[1:]]
-            self.assertEqual({(line[2], line[3]) for line in lines}, set(passed))
-            shown = [1 if line[0] == "exact" else float(line[0]) for line in lines]
+            lines = [line.split() for line in table.splitlines()[2:]]
+            self.assertEqual({(line[0], line[1]) for line in lines}, set(passed))
+            shown = [1 if line[-2] == "exact" else float(line[-2]) for line in lines]
             self.assertEqual(shown, sorted(shown))
             for p, line in zip(shown, lines):
                 # Those with an error of 0 stand aside, at p = 1 here.
-                least = min((p for *cell, p in tested if cell == [line[2], line[3]] and p > 0), default=1)
+                least = min((p for *cell, p in tested if cell == line[:2] and p > 0), default=1)
                 digit = 10 ** math.floor(math.log10(least))
                 self.assertAlmostEqual(p, least, delta=0.51 * digit)  # one digit is shown
             self.assertGreater(len(lines), 4)
             for line in text.replace(table, "").splitlines():
-                if not re.match(r"\d+ of|None of|Flags|settings", line):
+                if not re.match(r"\d+ of|None of|Flags|settings|\w+ of head", line):
                     self.assertLessEqual(len(line), 100, line)
-            titles = ["p", "errors", "head", "metric", "old", "new", "change", "±", "se", "where", "values"]
-            self.assertEqual(table.splitlines()[0].split(), titles, "no column is left out in a file")
+            titles = ["head", "metric", "where", "old", "new", "change", "±", "se", "errors", "p", "values"]
+            self.assertEqual(table.splitlines()[1].split(), titles, "no column is left out in a file")
         few = self.succeed("diff", "one", "four", "--top", 3, "--level", level).out
-        first = [line.split() for line in few.split("\n\n")[2].splitlines()[1:4]]
+        first = [line.split() for line in few.split("\n\n")[2].splitlines()[2:5]]
         self.assertEqual(first, lines[:3])
         self.assertIn(f"and {len(lines) - 3} more (--top all)", few)
 
@@ -158,7 +158,7 @@ class Changes(DiffTest):
         shown = Terminal("diff", "one", "four", "--quiet", cwd=self.folder, stdout=True, columns=120,
                          env=environment(NO_COLOR="1"))  # fmt: skip
         self.assertEqual(shown.finish(), 0, shown.shown)
-        self.assertRegex(shown.shown, r"(?m)^ *p  .*metric")
+        self.assertRegex(shown.shown, r"(?m)^head  metric .* p")
         for line in shown.shown.splitlines():
             self.assertLessEqual(len(line), 100, line)
 

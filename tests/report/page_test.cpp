@@ -171,9 +171,8 @@ TEST(Page, HoldsTheResultsNumberByNumber) {
 
 // Files of before the list was kept have none.
 TEST(Page, HasTheListOfChangesWhereTheResultsLackIt) {
-  const auto header_of = [](const Results& results) {
-    const Json header = json_of(scripts_of(page_of(results))["headgauge-data"])["header"];
-    return nlohmann::json::parse(header.dump());
+  const auto tables_of = [](const Results& results) {
+    return json_of(scripts_of(page_of(results))["headgauge-data"])["tables"];
   };
   Results after = made_results();
   for (double& error : after.metric("entropy_with_sinks")->standard_error) error = 0.1;
@@ -187,12 +186,12 @@ TEST(Page, HasTheListOfChangesWhereTheResultsLackIt) {
     results.changes = list_changes(results, level);
     EXPECT_EQ(results.changes->measured.size(), level == kFalseDiscoveries ? 6U : 0U);
     EXPECT_EQ(results.changes->unmeasured.size(), 1U);
-    auto header = nlohmann::json::parse(results_text(results));
-    header.erase("metrics");
+    const Json tables = tables_of(results);
+    EXPECT_EQ(tables.size(), level == kFalseDiscoveries ? 2U : 1U);
     results.changes.reset();
-    EXPECT_EQ(header_of(results), header);
+    EXPECT_EQ(tables_of(results), tables);
   }
-  EXPECT_FALSE(header_of(before).contains("changes"));
+  EXPECT_TRUE(tables_of(before).empty());
 }
 
 // Of bytes of every remainder by three, as base64 pads them.

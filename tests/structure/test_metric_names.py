@@ -23,7 +23,7 @@ class Cpp(unittest.TestCase):
     # Names of metrics that are also names of groups, of settings and their values, of facts of claims and
     # titles of columns: by the files that use them so.
     OTHERS: ClassVar = {
-        "loss": "make options output summary catalogue scan diff_table",
+        "loss": "make options output summary catalogue scan",
         "distance": "registry limits converge read_cases write_cases",
         "separability": "registry limits converge early_warning retrieval retrieval_claims warning_claims temperature_claims",
         "sensitivity": "registry limits",

@@ -9,6 +9,11 @@ from tests.places import ROOT
 # These files may make a SummaryLine: from templates, from a file, and from the warnings of a monitor.
 MAKERS = {"src/results/sentences.cpp", "src/results/json_fields.hpp", "src/results/monitor.cpp"}
 MADE = re.compile(r"SummaryLine\s*(\w+\s*)?[{(;]|summary\.(push_back|emplace_back)\(\s*\{|\.text \+=")
+# Files of cli/ with texts of five words or more that take a value: about lines left out, files and options.
+TEXTS = dict.fromkeys(
+    "claims_table heads_table last_words list overview report run scan words".split(), 1
+) | {"diff": 2}
+TEXT = re.compile(r'//[^\n]*|"((?:[^"\\\n]|\\.|"\s*\n\s*")*)"')
 # A name that the program composes of these and the name of a flag.
 COMPOSED = re.compile("^(among|top)_")
 
@@ -26,6 +31,12 @@ class Sentences(unittest.TestCase):
                 continue
             with self.subTest(name):
                 self.assertIsNone(MADE.search(source))
+
+    def test_are_not_made_by_the_terminal(self) -> None:
+        for path in sorted((ROOT / "cli").glob("*.cpp")):
+            texts = TEXT.findall(path.read_text("utf-8"))
+            long = [text for text in texts if "{" in text and len(re.findall(r"[A-Za-z]{2,}", text)) >= 5]
+            self.assertEqual(len(long), TEXTS.get(path.stem, 0), f"{path.name}: {long}")
 
     def test_have_all_that_they_name(self) -> None:
         sources = "".join(

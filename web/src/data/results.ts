@@ -94,34 +94,6 @@ export interface Claim {
   turns?: string[]; // the thresholds that turn the verdict if they move by a fifth
 }
 
-// The largest change of one metric, head and intervention.
-export interface Change {
-  metric: MetricName;
-  labels: Readonly<Record<string, string>>; // by dim, including the intervention
-  before: number;
-  after: number;
-  change: number;
-  stderr: number | null;
-  errors: number | null; // |change| in standard errors; null without one, and if it is 0
-  degrees_of_freedom?: number | null; // of the standard error; null if that is exact
-  adjusted_p?: number; // smallest false discovery rate at which it is listed
-  relative: number; // |change| over the largest |value| of the metric
-}
-
-// A standard error of 0 leaves no randomness.
-export const errorsOf = ({ stderr, errors }: Change): number =>
-  stderr === 0 ? Infinity : (errors ?? NaN);
-
-export interface ChangeCounts {
-  level: number; // the false discovery rate
-  values: number; // number of values with standard errors
-  changed: number;
-  by_chance: number;
-  unmeasured_values: number;
-  unmeasured_changed: number;
-  found: number; // number of changes; the file lists the first of them
-}
-
 // Everything in a results file except the numbers of its metrics.
 export interface Header {
   schema: string;
@@ -139,8 +111,6 @@ export interface Header {
   timings: Record<string, number>;
   summary?: Sentence[];
   claims?: Claim[];
-  changes?: Change[]; // largest changes first
-  change_counts?: ChangeCounts;
 }
 
 // The numbers of one metric as stored in the file or in the page: nested or flat.
@@ -168,6 +138,12 @@ export interface ViewTable {
   notes: string[];
   left_out: number;
 }
+
+// The table of the changes of a diff or a comparison; its first cells are the head and the metric.
+export const LARGEST_CHANGES = "largest_changes";
+
+// Returns whether a cell names one head, not a layer ("3.*") or the model ("all").
+export const isHead = (name: string): boolean => /^\d+\.\d+$/.test(name);
 
 export class Results {
   private readonly loaded = new Map<MetricName, Metric>();

@@ -1,6 +1,6 @@
 // Draws the figures that the catalogue declares.
 import { FIGURES, type DeclaredFigure, type DeclaredMap, type MetricName } from "../catalogue/catalogue";
-import type { Cell, Results } from "../data/results";
+import { isHead, LARGEST_CHANGES, type Cell, type Results } from "../data/results";
 import { curvesOf } from "./declared_curves";
 import { rowsOf, scatterOf } from "./declared_points";
 import type { Figure } from "./figure";
@@ -29,7 +29,8 @@ function forMetrics(results: Results, declared: DeclaredFigure): DeclaredFigure[
 }
 
 function metricsAlong(results: Results, dim: string): MetricName[] {
-  const changed = results.header.changes?.find(({ labels }) => labels["head"] !== undefined)?.metric;
+  const changes = results.tables.filter((table) => table.name === LARGEST_CHANGES).flatMap(({ rows }) => rows);
+  const changed = changes.find(([head]) => isHead(head![0]))?.[1]![0];
   const isDrawn = (name: MetricName) =>
     ["layer", "head", dim].every((own) => results.info(name)!.dims.includes(own)) && (dim !== "run" || name === changed);
   return results.coord(dim).length < 2 ? [] : results.names().filter(isDrawn);

@@ -187,7 +187,8 @@ function hostileText(folder: string): string {
 
 function diff(before: string, after: string, out: string, ...options: string[]): void {
   mkdirSync(out, { recursive: true });
-  run("diff", before, after, "--out", out, "--quiet", ...options);
+  const lines = run("diff", before, after, "--out", out, "--top", "200", "--quiet", ...options);
+  writeFileSync(join(out, "printed.txt"), lines);
 }
 
 // Two results, of which the second has larger values in a metric with errors of 0, in one with other

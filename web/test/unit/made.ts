@@ -1,7 +1,7 @@
 // Small results files for tests: every number follows from the place it stands at.
 import type { MetricName } from "../../src/catalogue/catalogue";
 import { resultsFromFile } from "../file";
-import type { Change, Label, Results } from "../../src/data/results";
+import { LARGEST_CHANGES, type Label, type Results } from "../../src/data/results";
 
 export type MadeValue = (cell: Record<string, number>) => number | null;
 
@@ -22,23 +22,11 @@ export interface Made {
   coords: Record<string, Label[]>;
   metrics: Record<string, MadeMetric>;
   command?: string;
-  changes?: Change[];
+  largest?: (readonly [head: string, metric: MetricName])[]; // changes, the largest first
   settings?: Record<string, unknown>;
 }
 
-// A value of a metric that went up by `change` from 0.5.
-export const madeChange = (
-  metric: MetricName,
-  labels: Record<string, string>,
-  change: number,
-  stderr: number | null,
-): Change => ({
-  metric, labels, before: 0.5, after: 0.5 + change, change, stderr,
-  errors: stderr === null || stderr === 0 ? null : Math.abs(change) / stderr,
-  relative: Math.abs(change) / 2,
-});
-
-export function madeFile({ coords, metrics, command = "scan", changes, settings = {} }: Made): object {
+export function madeFile({ coords, metrics, command = "scan", largest = [], settings = {} }: Made): object {
   const nested = (dims: string[], value: MadeValue, cell: Record<string, number>): unknown => {
     const [dim, ...rest] = dims;
     if (dim === undefined) return value(cell);
@@ -58,13 +46,7 @@ export function madeFile({ coords, metrics, command = "scan", changes, settings 
     layers_done: coords["layer"]?.length ?? 1,
     coords,
     flags: [],
-    ...(changes && {
-      changes,
-      change_counts: {
-        level: 0.05, values: 12, changed: 3, by_chance: 0.15, unmeasured_values: 5,
-        unmeasured_changed: 1, too_few: 0, found: changes.length,
-      },
-    }),
+    tables: [{ name: LARGEST_CHANGES, rows: largest.map((names) => names.map((name) => [name, null, ""])) }],
     notices: [],
     timings: {},
     metrics: Object.fromEntries(
@@ -272,12 +254,7 @@ export function madeDiff(): Made {
         value: ({ head }) => (head === 1 ? 0.3 : 0.001),
       },
     },
-    changes: [
-      madeChange("loss", { length: "64" }, 0.125, 0),
-      madeChange("entropy_normalized", { layer: "1", head: "1", length: "16" }, 0.3, 0.01),
-      madeChange("entropy_normalized", { layer: "0", head: "1", length: "64" }, -0.25, 0.01),
-      madeChange("union_coverage", { layer: "1", length: "64" }, 0.1, null),
-    ],
+    largest: [["all", "loss"], ["1.*", "union_coverage"], ["1.1", "entropy_normalized"]],
   };
 }
 
