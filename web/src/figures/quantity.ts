@@ -1,8 +1,8 @@
 // Reads what a declared figure names: places along dims, values, and words with values in them.
-import { declaration, fromFile, type DeclaredAt, type DeclaredValues, type MetricName } from "../catalogue/catalogue";
+import { declaration, fromFile, type DeclaredAt, type DeclaredAxis, type DeclaredValues, type MetricName } from "../catalogue/catalogue";
 import { usualPlace, type Cell, type Estimate, type Label, type Part, type Results } from "../data/results";
 import type { Figure } from "./figure";
-import { formatEstimate, formatNumber, formatShare } from "./format";
+import { formatEstimate, formatNumber, formatShare, plainName, withEnding, withScale } from "./format";
 import { judgedN, overHeads } from "./heads";
 
 // Returns the index of the number nearest to this one.
@@ -25,7 +25,7 @@ export function cellAt(results: Results, cell: Cell, at: DeclaredAt = {}): Cell 
       : label === "judged" ? (judgedN(results) ?? usualPlace(dim, labels))
       : typeof label === "number" ? nearest(labels.map(Number), label)
       : dim === "outcome" ? (results.outcome(label) ?? -1) // no task of that name
-      : labels.indexOf(label);
+      : labels.findIndex((own) => String(own) === label);
     if (place < 0) return undefined;
     found[dim] = place;
   }
@@ -87,16 +87,45 @@ export const isFixed = (results: Results, name: MetricName, fixed: readonly stri
 export const labelWords = (dim: string, label: Label | undefined): string =>
   typeof label !== "number" ? String(label ?? "") : dim === "tolerance" ? formatShare(label) : formatNumber(label);
 
-// Fills in braces the label of a dim, the value of a metric with its error or interval, or its .p or .rows.
-export const wordsAt = (results: Results, words: string, cell: Cell): string =>
-  words.replace(/\{(\w+)(?:\.(\w+))?\}/g, (whole, name: string, part?: Part) => {
-    const labels = results.coord(name);
-    if (labels.length > 0) return labelWords(name, labels[cell[name] ?? usualPlace(name, labels)]);
-    const metric = fromFile(name);
-    if (!results.has(metric) && !declaration(metric)) return whole;
-    const found = results.estimate(metric, cell);
-    return part ? formatNumber(found[part], 2) : formatEstimate(found.value, found, 3);
+// Fills in braces the label of a dim, the value of a metric with its error or interval, or its .p or .rows. A
+// part in [ ] vanishes where a place in it has no value; {?any NAME} has one if the file has the metric.
+export function wordsAt(results: Results, words: string, cell: Cell): string {
+  const filled = (text: string) => {
+    let lacks = false;
+    const said = text.replace(/\{(\?any )?(\w+)(?:\.(\w+))?\}/g, (whole, any: string | undefined, name: string, part?: Part) => {
+      const labels = results.coord(name);
+      if (labels.length > 0) return labelWords(name, labels[cell[name] ?? usualPlace(name, labels)]);
+      const metric = fromFile(name);
+      if (any) {
+        lacks ||= !results.has(metric);
+        return "";
+      }
+      if (!results.has(metric) && !declaration(metric)) return whole;
+      const found = results.estimate(metric, cell);
+      lacks ||= [found.value, found[part ?? "value"]].some(Number.isNaN);
+      return part ? formatNumber(found[part], 2) : formatEstimate(found.value, found, 3);
+    });
+    return { said, lacks };
+  };
+  return words.replace(/\[([^\]]*)\]|[^[]+/g, (text, part?: string) => {
+    const { said, lacks } = filled(part ?? text);
+    return part !== undefined && lacks ? "" : said;
   });
+}
+
+// Returns the label of an axis: its words, its unit or that of its metric, and the scale.
+export const axisLabel = (
+  results: Results, { label, unit, log = false }: DeclaredAxis, metric: MetricName, cell: Cell = {},
+): string => withScale(withEnding(wordsAt(results, label, cell), unit ?? results.info(metric)?.unit), log);
+
+// Describes "tokens_for_error sampler=top", "output_change under uniform" or "flag sinks".
+export function namedMetric(results: Results, named: string): { title: string; unit: string; isFlag: boolean } {
+  const [name = "", ...at] = named.split(" ");
+  const isFlag = name === "flag";
+  const places = at[0] === "under" ? [` ${at.join(" ")}`] : at.map((label) => `, ${label.replace("=", " ")}`);
+  const title = isFlag ? plainName(named) : results.title(fromFile(name)) + places.join("");
+  return { title, unit: results.entry(fromFile(name))?.unit ?? "", isFlag };
+}
 
 export interface Labelled {
   label: string;
