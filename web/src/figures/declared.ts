@@ -1,5 +1,5 @@
 // Draws the figures that the catalogue declares.
-import { FIGURES, type DeclaredAt, type DeclaredFigure, type DeclaredMap, type MetricName } from "../catalogue/catalogue";
+import { FIGURES, type DeclaredFigure, type DeclaredMap, type MetricName } from "../catalogue/catalogue";
 import type { Cell, Change, Results } from "../data/results";
 import { curvesOf } from "./declared_curves";
 import { rowsOf, scatterOf } from "./declared_points";
@@ -18,8 +18,8 @@ export const hasFigures = (results: Results, view: DeclaredFigure["view"]): bool
 // Returns the figure for each metric that takes the place of {metric}.
 function forMetrics(results: Results, declared: DeclaredFigure): DeclaredFigure[] {
   if (declared.any === undefined) return [declared];
-  const at = { ...declared.at, ...(declared.any === "run" ? placeOf(results, firstChange(results)) : {}) };
-  const place = cellLabel(results, { dims: Object.keys(at) }, cellAt(results, {}, at) ?? {});
+  const at = declared.any === "run" ? firstChange(results)?.labels : declared.at;
+  const place = cellLabel(results, { dims: Object.keys(at ?? {}) }, cellAt(results, {}, at) ?? {});
   return metricsAlong(results, declared.any).map((metric) => {
     const label = results.title(metric);
     const words: Record<string, string> = { metric, title: capital(label), label, place: place && ` at ${place}` };
@@ -31,10 +31,6 @@ function forMetrics(results: Results, declared: DeclaredFigure): DeclaredFigure[
 
 const firstChange = (results: Results): Change | undefined =>
   results.header.changes?.find(({ labels }) => labels["head"] !== undefined);
-
-// Changes write numbers with six digits.
-const placeOf = (results: Results, { labels: { layer: _layer, head: _head, ...rest } }: Pick<Change, "labels"> = { labels: {} }): DeclaredAt =>
-  Object.fromEntries(Object.entries(rest).map(([dim, label]) => [dim, typeof results.coord(dim)[0] === "number" ? Number(label) : label]));
 
 function metricsAlong(results: Results, dim: string): MetricName[] {
   const changed = firstChange(results)?.metric;

@@ -1,13 +1,11 @@
 // The points, dots and bars of a declared figure.
-import type { DeclaredAxis, DeclaredRows, DeclaredScatter, DeclaredValues, MetricName } from "../catalogue/catalogue";
+import { fromFile, type DeclaredAxis, type DeclaredRows, type DeclaredScatter, type DeclaredValues, type MetricName } from "../catalogue/catalogue";
 import type { Cell, Estimate, Results } from "../data/results";
 import type { Figure } from "./figure";
 import { csvValue, formatShare, headLabel, plainName } from "./format";
 import { overHeads } from "./heads";
 import { LAWS } from "./laws";
-import {
-  axisLabel, cellAt, isFixed, labelsFor, labelWords, lineOf, namedMetric, valueAt, type Labelled, type Words,
-} from "./quantity";
+import { axisLabel, cellAt, isFixed, labelsFor, labelWords, lineOf, valueAt, type Labelled, type Words } from "./quantity";
 import { barsFigure, dotsFigure, type Row } from "./rows";
 import { bentAxis, scatterFigure, type ScatterAxis } from "./scatter";
 
@@ -52,9 +50,8 @@ export function scatterOf(results: Results, declared: DeclaredScatter, own: Word
   const name = ({ metric, over, minus, at = {} }: DeclaredValues) =>
     [metric, ...(over ? ["mean"] : minus ? ["less", minus] : declared.any ? Object.values(at) : [])].join("_");
   const unplaced = drawn.filter((point) => Number.isNaN(point.x)).length;
-  const [{ metric: ofY, others = "" }] = series;
+  const { metric: ofY, others = "" } = series[0]!;
   const onOthers = results.coord(others).length > 1 ? `other ${others}s` : `same ${others}`;
-  const said = { ...y, label: y.label.replace("{others}", onOthers) };
   return scatterFigure({
     ...own,
     caption: own.caption + (lacking && unplaced > 0 ? lacking.replace("{points}", `${unplaced} of ${drawn.length}`) : ""),
@@ -67,7 +64,7 @@ export function scatterOf(results: Results, declared: DeclaredScatter, own: Word
       ...point.ys.flatMap((end) => [end.value, ...errors.map((part) => end[part])].map(csvValue)),
     ]),
     x: axisOf(results, x, x.metric, cellAt(results, cell, x.at) ?? cell, drawn.map((point) => point.x)),
-    y: axisOf(results, said, ofY, cell, [...drawn, ...faint].flatMap(({ ys }) => ys.flatMap(({ value, low, high }) => [value, low, high]))),
+    y: axisOf(results, { ...y, label: y.label.replace("{others}", onOthers) }, ofY, cell, [...drawn, ...faint].flatMap(({ ys }) => ys.flatMap(({ value, low, high }) => [value, low, high]))),
     points: drawn.flatMap((point) =>
       point.ys.map((end, k) => ({
         label: [point.group, point.label, series[k]!.label].filter((word) => word !== "").join(", "),
@@ -95,13 +92,15 @@ const PARTS_DRAWN = ["stderr", "low"] as const;
 
 function axisOf(results: Results, axis: DeclaredAxis, metric: MetricName, cell: Cell, values: readonly number[]): ScatterAxis {
   const { log = false, include = [], domain, percent, bent, of } = axis;
-  const named = of === undefined ? undefined : namedMetric(results, String(results.coord(of)[cell[of] ?? 0]));
-  const words = named ? { ...axis, label: axis.label.replace("{title}", named.title), unit: named.unit } : axis;
-  const label = axisLabel(results, words, metric, cell);
+  // "tokens_for_error sampler=top", "output_change under uniform" or "flag sinks"
+  const [named = "", ...at] = of === undefined ? [] : String(results.coord(of)[cell[of] ?? 0]).split(" ");
+  const title = [results.title(fromFile(named)), ...at].join(" ");
+  const unit = results.entry(fromFile(named))?.unit ?? "";
+  const label = axisLabel(results, of ? { ...axis, label: axis.label.replace("{title}", title), unit } : axis, metric, cell);
   return {
     log, include, ...(bent ? bentAxis(label, values) : { label }), ...(domain ? { domain } : {}),
     ...(percent ? { format: (value: number) => formatShare(value) } : {}),
-    ...(named?.isFlag ? { ticks: [0, 1], include: [0, 1], format: (value: number) => (value === 1 ? "raised" : "not raised") } : {}),
+    ...(named === "flag" ? { ticks: [0, 1], include: [0, 1], format: (value: number) => (value === 1 ? "raised" : "not raised") } : {}),
   };
 }
 

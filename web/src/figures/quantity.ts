@@ -2,7 +2,7 @@
 import { declaration, fromFile, type DeclaredAt, type DeclaredAxis, type DeclaredValues, type MetricName } from "../catalogue/catalogue";
 import { usualPlace, type Cell, type Estimate, type Label, type Part, type Results } from "../data/results";
 import type { Figure } from "./figure";
-import { formatEstimate, formatNumber, formatShare, plainName, withEnding, withScale } from "./format";
+import { formatEstimate, formatNumber, formatShare, withEnding, withScale } from "./format";
 import { judgedN, overHeads } from "./heads";
 
 // Returns the index of the number nearest to this one.
@@ -23,9 +23,9 @@ export function cellAt(results: Results, cell: Cell, at: DeclaredAt = {}): Cell 
     const place =
       label === "first" ? 0
       : label === "judged" ? (judgedN(results) ?? usualPlace(dim, labels))
-      : typeof label === "number" ? nearest(labels.map(Number), label)
+      : typeof label === "number" || typeof labels[0] === "number" ? nearest(labels.map(Number), Number(label))
       : dim === "outcome" ? (results.outcome(label) ?? -1) // no task of that name
-      : labels.findIndex((own) => String(own) === label);
+      : labels.indexOf(label);
     if (place < 0) return undefined;
     found[dim] = place;
   }
@@ -89,43 +89,25 @@ export const labelWords = (dim: string, label: Label | undefined): string =>
 
 // Fills in braces the label of a dim, the value of a metric with its error or interval, or its .p or .rows. A
 // part in [ ] vanishes where a place in it has no value; {?any NAME} has one if the file has the metric.
-export function wordsAt(results: Results, words: string, cell: Cell): string {
-  const filled = (text: string) => {
+export const wordsAt = (results: Results, words: string, cell: Cell): string =>
+  words.replace(/\[([^\]]*)\]|[^[]+/g, (text, optional?: string) => {
     let lacks = false;
-    const said = text.replace(/\{(\?any )?(\w+)(?:\.(\w+))?\}/g, (whole, any: string | undefined, name: string, part?: Part) => {
+    const said = (optional ?? text).replace(/\{(\?any )?(\w+)(?:\.(\w+))?\}/g, (whole, any: string | undefined, name: string, part?: Part) => {
       const labels = results.coord(name);
       if (labels.length > 0) return labelWords(name, labels[cell[name] ?? usualPlace(name, labels)]);
       const metric = fromFile(name);
-      if (any) {
-        lacks ||= !results.has(metric);
-        return "";
-      }
       if (!results.has(metric) && !declaration(metric)) return whole;
       const found = results.estimate(metric, cell);
-      lacks ||= [found.value, found[part ?? "value"]].some(Number.isNaN);
-      return part ? formatNumber(found[part], 2) : formatEstimate(found.value, found, 3);
+      lacks ||= any ? !results.has(metric) : [found.value, found[part ?? "value"]].some(Number.isNaN);
+      return any ? "" : part ? formatNumber(found[part], 2) : formatEstimate(found.value, found, 3);
     });
-    return { said, lacks };
-  };
-  return words.replace(/\[([^\]]*)\]|[^[]+/g, (text, part?: string) => {
-    const { said, lacks } = filled(part ?? text);
-    return part !== undefined && lacks ? "" : said;
+    return optional !== undefined && lacks ? "" : said;
   });
-}
 
 // Returns the label of an axis: its words, its unit or that of its metric, and the scale.
 export const axisLabel = (
   results: Results, { label, unit, log = false }: DeclaredAxis, metric: MetricName, cell: Cell = {},
 ): string => withScale(withEnding(wordsAt(results, label, cell), unit ?? results.info(metric)?.unit), log);
-
-// Describes "tokens_for_error sampler=top", "output_change under uniform" or "flag sinks".
-export function namedMetric(results: Results, named: string): { title: string; unit: string; isFlag: boolean } {
-  const [name = "", ...at] = named.split(" ");
-  const isFlag = name === "flag";
-  const places = at[0] === "under" ? [` ${at.join(" ")}`] : at.map((label) => `, ${label.replace("=", " ")}`);
-  const title = isFlag ? plainName(named) : results.title(fromFile(name)) + places.join("");
-  return { title, unit: results.entry(fromFile(name))?.unit ?? "", isFlag };
-}
 
 export interface Labelled {
   label: string;

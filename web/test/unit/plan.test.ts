@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import type { Results } from "../../src/data/results";
 import type { Figure } from "../../src/figures/figure";
 import { keptKeysFigures, paretoFigures } from "../../src/figures/plan";
-import { standardFigures } from "../../src/figures/standard";
 import { chosenIndex } from "../../src/page/cells";
 import { samePlans } from "../../src/page/plan";
 import { views } from "../../src/page/views";
@@ -131,9 +130,5 @@ describe("the keys that each head keeps", () => {
     const other = drawn(small!).elements.map(({ attributes }) => attributes["fill"]);
     // The least has its colour, also where there is no other.
     expect(other.filter((fill) => fill === "rgb(68, 1, 84)" || fill === "#440154").length).toBeGreaterThanOrEqual(6);
-  });
-
-  it("are standard figures, a map for each budget after the loss", () => {
-    expect(standardFigures(results).map(({ id }) => id)).toEqual(["plan-loss-against-cache", "plan-kept-keys-50", "plan-kept-keys-25"]);
   });
 });
