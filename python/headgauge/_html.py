@@ -66,7 +66,7 @@ def _flags(results: Results) -> str:
     )
     if not rows:
         return ""
-    return f"<table><tr><th>flag</th><th>heads</th><th></th></tr>{rows}</table>"
+    return f"<table><tr><th>roles, flags</th><th>heads</th><th></th></tr>{rows}</table>"
 
 
 def _mapped(results: Results) -> Metric | None:

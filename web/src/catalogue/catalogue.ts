@@ -28,6 +28,7 @@ export interface CatalogueEntry {
   readonly by_position?: boolean;
   readonly none?: number;
   readonly bound?: boolean;
+  readonly identifier?: boolean; // a name, not a size
   readonly listed?: number; // its place among the first columns of the list of heads
   readonly mapped?: boolean; // drawn as a map of all heads among the figures of a file
   readonly aside?: boolean; // true for nulls, bounds and numbers of tests, which are behind "more"
@@ -57,7 +58,9 @@ export interface DeclaredAxis {
   readonly domain?: [number, number];
   readonly include?: number[];
   readonly percent?: boolean;
-  readonly bent?: string; // the unit; logarithmic beyond most values if a few are far larger
+  readonly unit?: string; // ends the label instead of the unit of the metric
+  readonly of?: string; // this dim's label names the metric or flag of the values: {title} in the label
+  readonly bent?: boolean; // logarithmic beyond most values if a few are far larger
 }
 
 // The values of one axis or series of a figure.
@@ -102,6 +105,8 @@ interface DeclaredWords {
   readonly needs: MetricName; // the metric without which there is no figure
   readonly title: string;
   readonly caption: string;
+  readonly at?: DeclaredAt;
+  readonly aside?: boolean; // behind "more" on the page of a head
   // The same figure in another view.
   readonly also?: { readonly view: DeclaredWords["view"]; readonly id: string; readonly title: string };
   // Lines across the figure; the name of a dim is its last label.
@@ -112,8 +117,8 @@ interface DeclaredWords {
   };
   // A figure for each label of this dim, or for each outcome that is a task ("tasks").
   readonly for?: string;
-  // A figure for each metric of heads with this dim; of runs, for the one that changed first. {metric} is its
-  // name, {title} and {label} its words.
+  // A figure for each metric of heads with this dim; of runs, for the one that changed first, at the labels of
+  // that change, which are {place}. {metric} is its name, {title} and {label} its words.
   readonly any?: "run" | "step";
 }
 
@@ -122,7 +127,6 @@ interface DeclaredWords {
 export interface DeclaredCurves extends DeclaredWords {
   readonly kind: "curves" | "spread";
   readonly along: string;
-  readonly at?: DeclaredAt;
   readonly y: DeclaredAxis & { readonly wide?: boolean }; // logarithmic if the values are far apart
   readonly curves: readonly DeclaredCurve[];
 }
@@ -131,6 +135,7 @@ export interface DeclaredCurves extends DeclaredWords {
 export interface DeclaredScatter extends DeclaredWords {
   readonly kind: "scatter";
   readonly points: readonly string[];
+  readonly lacking?: string; // ends the caption where {points} points of all have no x
   readonly x: DeclaredAxis & DeclaredValues;
   readonly y: DeclaredAxis;
   readonly series: readonly (DeclaredValues & { readonly label: string })[];
@@ -154,7 +159,6 @@ export interface DeclaredRows extends DeclaredWords {
 export interface DeclaredMap extends DeclaredWords {
   readonly kind: "map";
   readonly metric: MetricName;
-  readonly at?: DeclaredAt;
   readonly log?: boolean;
 }
 

@@ -94,6 +94,12 @@ export interface Claim {
   turns?: string[]; // the thresholds that turn the verdict if they move by a fifth
 }
 
+// The change of a head that stands out most in a diff.
+export interface Change {
+  metric: MetricName;
+  labels: Readonly<Record<string, string>>; // by dim
+}
+
 // Everything in a results file except the numbers of its metrics.
 export interface Header {
   schema: string;
@@ -111,6 +117,7 @@ export interface Header {
   timings: Record<string, number>;
   summary?: Sentence[];
   claims?: Claim[];
+  changes?: Change[]; // of the page only the first that names a head
 }
 
 // The numbers of one metric as stored in the file or in the page: nested or flat.

@@ -1,12 +1,12 @@
 // Draws the figures that the catalogue declares.
 import { FIGURES, type DeclaredFigure, type DeclaredMap, type MetricName } from "../catalogue/catalogue";
-import { isHead, LARGEST_CHANGES, type Cell, type Results } from "../data/results";
+import type { Cell, Change, Results } from "../data/results";
 import { curvesOf } from "./declared_curves";
 import { rowsOf, scatterOf } from "./declared_points";
 import type { Figure } from "./figure";
-import { capital, metricLabel, slug } from "./format";
+import { capital, slug } from "./format";
 import { overHeads } from "./heads";
-import { mapFigure } from "./map";
+import { cellLabel, mapFigure } from "./map";
 import { cellAt, isThere, labelsFor, wordsAt, type Labelled, type Words } from "./quantity";
 
 export const declaredIn = (results: Results, view: DeclaredFigure["view"]): readonly DeclaredFigure[] =>
@@ -18,19 +18,22 @@ export const hasFigures = (results: Results, view: DeclaredFigure["view"]): bool
 // Returns the figure for each metric that takes the place of {metric}.
 function forMetrics(results: Results, declared: DeclaredFigure): DeclaredFigure[] {
   if (declared.any === undefined) return [declared];
+  const at = declared.any === "run" ? firstChange(results)?.labels : declared.at;
+  const place = cellLabel(results, { dims: Object.keys(at ?? {}) }, cellAt(results, {}, at) ?? {});
   return metricsAlong(results, declared.any).map((metric) => {
-    const words: Record<string, string> = {
-      metric, title: capital(results.title(metric)), label: metricLabel(results, metric),
-    };
-    const written = JSON.stringify(declared).replace(/\{(metric|title|label)\}/g, (_, word: string) =>
+    const label = results.title(metric);
+    const words: Record<string, string> = { metric, title: capital(label), label, place: place && ` at ${place}` };
+    const written = JSON.stringify({ ...declared, at }).replace(/\{(metric|title|label|place)\}/g, (_, word: string) =>
       JSON.stringify(words[word]).slice(1, -1));
     return JSON.parse(written) as DeclaredFigure;
   });
 }
 
+const firstChange = (results: Results): Change | undefined =>
+  results.header.changes?.find(({ labels }) => labels["head"] !== undefined);
+
 function metricsAlong(results: Results, dim: string): MetricName[] {
-  const changes = results.tables.filter((table) => table.name === LARGEST_CHANGES).flatMap(({ rows }) => rows);
-  const changed = changes.find(([head]) => isHead(head![0]))?.[1]![0];
+  const changed = firstChange(results)?.metric;
   const isDrawn = (name: MetricName) =>
     ["layer", "head", dim].every((own) => results.info(name)!.dims.includes(own)) && (dim !== "run" || name === changed);
   return results.coord(dim).length < 2 ? [] : results.names().filter(isDrawn);
@@ -45,7 +48,7 @@ function declaredFigure(results: Results, declared: DeclaredFigure, cell: Cell, 
   if (!isThere(results, declared.needs)) return [];
   const several = labelsFor(results, declared.for);
   return several.flatMap((one) => {
-    const at = cellAt(results, { ...cell, ...one.cell }, "at" in declared ? declared.at : {});
+    const at = cellAt(results, { ...cell, ...one.cell }, declared.at);
     if (!at) return [];
     const words = (text: string) => wordsAt(results, text, at);
     const own = {
@@ -53,7 +56,8 @@ function declaredFigure(results: Results, declared: DeclaredFigure, cell: Cell, 
       title: words(declared.title) + (who === "" ? "" : `: ${who}`),
       caption: words(declared.caption),
     };
-    return drawn(results, declared, own, at, several) ?? [];
+    const figure = drawn(results, declared, own, at, several);
+    return figure ? [{ ...figure, aside: declared.aside ?? false }] : [];
   });
 }
 

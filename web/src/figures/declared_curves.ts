@@ -9,8 +9,8 @@ import type { Figure } from "./figure";
 import { plainName } from "./format";
 import { quantile } from "./heads";
 import { LAWS } from "./laws";
-import { isLogarithmic, withScale } from "./scatter";
-import { cellAt, isFixed, labelWords, lineOf, mean, valuesOfHeads, variants, wordsAt, type Words } from "./quantity";
+import { isLogarithmic } from "./scatter";
+import { axisLabel, cellAt, isFixed, labelWords, lineOf, mean, valuesOfHeads, variants, wordsAt, type Words } from "./quantity";
 
 interface Along {
   dim: string;
@@ -50,13 +50,14 @@ export function curvesOf(results: Results, declared: DeclaredCurves, own: Words,
   if (!drawn.some(({ metric, curves }) => metric === declared.needs && curves.length > 0)) return undefined;
   const words = (text: string) => text.replaceAll("{along}", plainName(where.dim));
   const curves = drawn.flatMap((one) => one.curves);
-  const log = declared.y.wide && isLogarithmic(results, declared.needs, curves.flatMap(({ values }) => values));
+  const isWide = declared.y.wide && isLogarithmic(results, declared.needs, curves.flatMap(({ values }) => values));
+  const y = isWide ? { ...declared.y, log: true } : declared.y;
   return curvesFigure({
     id: own.id,
     title: words(own.title),
     caption: words(own.caption),
     x: where.x,
-    y: log ? { ...declared.y, log, label: withScale(declared.y.label, log) } : declared.y,
+    y: { ...y, label: axisLabel(results, y, declared.needs) },
     curves,
     lines: declared.lines?.y?.map((line) => lineOf(results, line)) ?? [],
   });

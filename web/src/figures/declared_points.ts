@@ -1,11 +1,11 @@
 // The points, dots and bars of a declared figure.
-import type { DeclaredAxis, DeclaredRows, DeclaredScatter, DeclaredValues } from "../catalogue/catalogue";
+import { fromFile, type DeclaredAxis, type DeclaredRows, type DeclaredScatter, type DeclaredValues, type MetricName } from "../catalogue/catalogue";
 import type { Cell, Estimate, Results } from "../data/results";
 import type { Figure } from "./figure";
 import { csvValue, formatShare, headLabel, plainName } from "./format";
 import { overHeads } from "./heads";
 import { LAWS } from "./laws";
-import { cellAt, isFixed, labelsFor, labelWords, lineOf, valueAt, wordsAt, type Labelled, type Words } from "./quantity";
+import { axisLabel, cellAt, isFixed, labelsFor, labelWords, lineOf, valueAt, type Labelled, type Words } from "./quantity";
 import { barsFigure, dotsFigure, type Row } from "./rows";
 import { bentAxis, scatterFigure, type ScatterAxis } from "./scatter";
 
@@ -18,7 +18,7 @@ interface Measured {
 }
 
 export function scatterOf(results: Results, declared: DeclaredScatter, own: Words, cell: Cell): Figure | undefined {
-  const { points, x, y, series, each, cloud, law, lines, named = false } = declared;
+  const { points, x, y, series, each, cloud, law, lines, lacking, named = false } = declared;
   const dims = results.info(declared.needs)?.dims ?? [];
   const dim = points.find((one) => dims.includes(one === "heads" ? "head" : one));
   if (dim === undefined) return undefined;
@@ -49,8 +49,12 @@ export function scatterOf(results: Results, declared: DeclaredScatter, own: Word
   const errors = intervals ? (["low", "high"] as const) : (["stderr"] as const);
   const name = ({ metric, over, minus, at = {} }: DeclaredValues) =>
     [metric, ...(over ? ["mean"] : minus ? ["less", minus] : declared.any ? Object.values(at) : [])].join("_");
+  const unplaced = drawn.filter((point) => Number.isNaN(point.x)).length;
+  const { metric: ofY, others = "" } = series[0]!;
+  const onOthers = results.coord(others).length > 1 ? `other ${others}s` : `same ${others}`;
   return scatterFigure({
     ...own,
+    caption: own.caption + (lacking && unplaced > 0 ? lacking.replace("{points}", `${unplaced} of ${drawn.length}`) : ""),
     columns: [
       dim, ...(each ? [each] : []), name(x),
       ...series.flatMap((side) => [name(side), ...errors.map((part) => `${name(side)}_${part}`)]),
@@ -59,8 +63,8 @@ export function scatterOf(results: Results, declared: DeclaredScatter, own: Word
       point.label, ...(each ? [point.group] : []), csvValue(point.x),
       ...point.ys.flatMap((end) => [end.value, ...errors.map((part) => end[part])].map(csvValue)),
     ]),
-    x: axisOf(x, wordsAt(results, x.label, cellAt(results, cell, x.at) ?? cell), drawn.map((point) => point.x)),
-    y: axisOf(y, wordsAt(results, y.label, cell), [...drawn, ...faint].flatMap(({ ys }) => ys.flatMap(({ value, low, high }) => [value, low, high]))),
+    x: axisOf(results, x, x.metric, cellAt(results, cell, x.at) ?? cell, drawn.map((point) => point.x)),
+    y: axisOf(results, { ...y, label: y.label.replace("{others}", onOthers) }, ofY, cell, [...drawn, ...faint].flatMap(({ ys }) => ys.flatMap(({ value, low, high }) => [value, low, high]))),
     points: drawn.flatMap((point) =>
       point.ys.map((end, k) => ({
         label: [point.group, point.label, series[k]!.label].filter((word) => word !== "").join(", "),
@@ -86,12 +90,19 @@ export function scatterOf(results: Results, declared: DeclaredScatter, own: Word
 
 const PARTS_DRAWN = ["stderr", "low"] as const;
 
-const axisOf = (
-  { log = false, include = [], domain, percent, bent }: DeclaredAxis, label: string, values: readonly number[] = [],
-): ScatterAxis => ({
-  log, include, ...(bent === undefined ? { label } : bentAxis(label, bent, values)), ...(domain ? { domain } : {}),
-  ...(percent ? { format: (value: number) => formatShare(value) } : {}),
-});
+function axisOf(results: Results, axis: DeclaredAxis, metric: MetricName, cell: Cell, values: readonly number[]): ScatterAxis {
+  const { log = false, include = [], domain, percent, bent, of } = axis;
+  // "tokens_for_error sampler=top", "output_change under uniform" or "flag sinks"
+  const [named = "", ...at] = of === undefined ? [] : String(results.coord(of)[cell[of] ?? 0]).split(" ");
+  const title = [results.title(fromFile(named)), ...at].join(" ");
+  const unit = results.entry(fromFile(named))?.unit ?? "";
+  const label = axisLabel(results, of ? { ...axis, label: axis.label.replace("{title}", title), unit } : axis, metric, cell);
+  return {
+    log, include, ...(bent ? bentAxis(label, values) : { label }), ...(domain ? { domain } : {}),
+    ...(percent ? { format: (value: number) => formatShare(value) } : {}),
+    ...(named === "flag" ? { ticks: [0, 1], include: [0, 1], format: (value: number) => (value === 1 ? "raised" : "not raised") } : {}),
+  };
+}
 
 export function rowsOf(results: Results, declared: DeclaredRows, own: Words, cell: Cell): Figure | undefined {
   const { rows, x, series = [{ label: "", at: {} }] } = declared;
@@ -117,7 +128,7 @@ export function rowsOf(results: Results, declared: DeclaredRows, own: Words, cel
     columns: [...rows, ...columns],
     made,
     x: {
-      label: x.label, log: x.log ?? false, include: x.include ?? [],
+      label: axisLabel(results, x, x.metric), log: x.log ?? false, include: x.include ?? [],
       lines: declared.lines?.x?.map((line) => lineOf(results, line)) ?? [],
     },
     rowLabel: declared.rowLabel,

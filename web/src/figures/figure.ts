@@ -19,6 +19,7 @@ export interface Figure {
   id: string; // used in file names and addresses: distance-against-length
   title: string;
   caption: string; // one or two sentences on the content and its units
+  aside?: boolean; // behind "more"
   columns: string[];
   rows: (string | number | null)[][]; // the drawn values, for the CSV
   // A complete drawing, including its own colours and fonts, so that it can be saved as a file.

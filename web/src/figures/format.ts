@@ -51,11 +51,16 @@ export const slug = (name: string): string =>
 
 export const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 
-// "effective tokens (keys)"; numbers without a unit have no brackets.
-export function metricLabel(results: Results, name: MetricName): string {
-  const unit = results.info(name)?.unit ?? "1";
-  return unit === "1" || unit === "" ? results.title(name) : `${results.title(name)} (${unit})`;
-}
+// "effective tokens (keys)", and with another ending "effective tokens (keys, log scale)".
+export const withEnding = (label: string, ending = "1"): string =>
+  ending === "1" || ending === "" ? label
+  : label.endsWith(")") ? `${label.slice(0, -1)}, ${ending})`
+  : `${label} (${ending})`;
+
+export const withScale = (label: string, log: boolean): string => withEnding(label, log ? "log scale" : "");
+
+export const metricLabel = (results: Results, name: MetricName): string =>
+  withEnding(results.title(name), results.info(name)?.unit);
 
 export function headLabel(results: Results, layer: number, head: number): string {
   return `layer ${results.coord("layer")[layer]}, head ${results.coord("head")[head]}`;

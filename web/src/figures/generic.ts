@@ -3,10 +3,10 @@ import type { MetricName } from "../catalogue/catalogue";
 import type { Cell, Results } from "../data/results";
 import { along, curvesFigure } from "./curves";
 import type { Figure } from "./figure";
-import { capital, metricLabel, plainName } from "./format";
+import { capital, metricLabel, plainName, withScale } from "./format";
 import { cellLabel, mapFigure } from "./map";
 import { dotsFigure } from "./rows";
-import { isLogarithmic, isWide, withScale } from "./scatter";
+import { isLogarithmic, isWide } from "./scatter";
 
 // Returns the dim along which a metric is drawn that has no map.
 export function drawnDim(results: Results, name: MetricName): string | undefined {

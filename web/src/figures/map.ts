@@ -3,16 +3,16 @@ import type { MetricName } from "../catalogue/catalogue";
 import * as Plot from "@observablehq/plot";
 import { usualPlace, type Cell, type Metric, type Results } from "../data/results";
 import type { Figure } from "./figure";
-import { csvValue, formatNumber, formatWithError, metricLabel } from "./format";
+import { csvValue, formatNumber, formatWithError, metricLabel, withScale } from "./format";
 import { frame } from "./frame";
 import { overHeads } from "./heads";
-import { isLogarithmic, withScale } from "./scatter";
+import { isLogarithmic } from "./scatter";
 import { colourScale, themeOf } from "./theme";
 
 const LINEAR_RATIO = 100; // a linear scale of colours can show two decades
 
 // Example: "L = 1024, N = 20": the labels of the fixed dims.
-export function cellLabel(results: Results, metric: Metric | undefined, cell: Cell): string {
+export function cellLabel(results: Results, metric: Pick<Metric, "dims"> | undefined, cell: Cell): string {
   const letters: Record<string, string> = {
     length: "L", top_n: "N", temperature: "T", epsilon: "ε", forecast_length: "F", tokens: "n",
   };

@@ -1,8 +1,8 @@
 // Reads what a declared figure names: places along dims, values, and words with values in them.
-import { declaration, fromFile, type DeclaredAt, type DeclaredValues, type MetricName } from "../catalogue/catalogue";
+import { declaration, fromFile, type DeclaredAt, type DeclaredAxis, type DeclaredValues, type MetricName } from "../catalogue/catalogue";
 import { usualPlace, type Cell, type Estimate, type Label, type Part, type Results } from "../data/results";
 import type { Figure } from "./figure";
-import { formatEstimate, formatNumber, formatShare } from "./format";
+import { formatEstimate, formatNumber, formatShare, withEnding, withScale } from "./format";
 import { judgedN, overHeads } from "./heads";
 
 // Returns the index of the number nearest to this one.
@@ -23,7 +23,7 @@ export function cellAt(results: Results, cell: Cell, at: DeclaredAt = {}): Cell 
     const place =
       label === "first" ? 0
       : label === "judged" ? (judgedN(results) ?? usualPlace(dim, labels))
-      : typeof label === "number" ? nearest(labels.map(Number), label)
+      : typeof label === "number" || typeof labels[0] === "number" ? nearest(labels.map(Number), Number(label))
       : dim === "outcome" ? (results.outcome(label) ?? -1) // no task of that name
       : labels.indexOf(label);
     if (place < 0) return undefined;
@@ -87,16 +87,27 @@ export const isFixed = (results: Results, name: MetricName, fixed: readonly stri
 export const labelWords = (dim: string, label: Label | undefined): string =>
   typeof label !== "number" ? String(label ?? "") : dim === "tolerance" ? formatShare(label) : formatNumber(label);
 
-// Fills in braces the label of a dim, the value of a metric with its error or interval, or its .p or .rows.
+// Fills in braces the label of a dim, the value of a metric with its error or interval, or its .p or .rows. A
+// part in [ ] vanishes where a place in it has no value; {?any NAME} has one if the file has the metric.
 export const wordsAt = (results: Results, words: string, cell: Cell): string =>
-  words.replace(/\{(\w+)(?:\.(\w+))?\}/g, (whole, name: string, part?: Part) => {
-    const labels = results.coord(name);
-    if (labels.length > 0) return labelWords(name, labels[cell[name] ?? usualPlace(name, labels)]);
-    const metric = fromFile(name);
-    if (!results.has(metric) && !declaration(metric)) return whole;
-    const found = results.estimate(metric, cell);
-    return part ? formatNumber(found[part], 2) : formatEstimate(found.value, found, 3);
+  words.replace(/\[([^\]]*)\]|[^[]+/g, (text, optional?: string) => {
+    let lacks = false;
+    const said = (optional ?? text).replace(/\{(\?any )?(\w+)(?:\.(\w+))?\}/g, (whole, any: string | undefined, name: string, part?: Part) => {
+      const labels = results.coord(name);
+      if (labels.length > 0) return labelWords(name, labels[cell[name] ?? usualPlace(name, labels)]);
+      const metric = fromFile(name);
+      if (!results.has(metric) && !declaration(metric)) return whole;
+      const found = results.estimate(metric, cell);
+      lacks ||= any ? !results.has(metric) : [found.value, found[part ?? "value"]].some(Number.isNaN);
+      return any ? "" : part ? formatNumber(found[part], 2) : formatEstimate(found.value, found, 3);
+    });
+    return optional !== undefined && lacks ? "" : said;
   });
+
+// Returns the label of an axis: its words, its unit or that of its metric, and the scale.
+export const axisLabel = (
+  results: Results, { label, unit, log = false }: DeclaredAxis, metric: MetricName, cell: Cell = {},
+): string => withScale(withEnding(wordsAt(results, label, cell), unit ?? results.info(metric)?.unit), log);
 
 export interface Labelled {
   label: string;

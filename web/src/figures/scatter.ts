@@ -4,7 +4,7 @@ import * as Plot from "@observablehq/plot";
 import type { Results } from "../data/results";
 import { domainOf, type Axis } from "./axes";
 import type { Figure } from "./figure";
-import { formatEstimate, formatNumber } from "./format";
+import { formatEstimate, formatNumber, withEnding } from "./format";
 import { frame, type KeyEntry } from "./frame";
 import { quantile } from "./heads";
 import { names } from "./labels";
@@ -139,16 +139,11 @@ export const isLogarithmic = (
 
 // Makes an axis for values, such as changes of the loss, of which a few are far larger than all
 // others.
-export function bentAxis(label: string, unit: string, values: readonly number[]): ScatterAxis {
+export function bentAxis(label: string, values: readonly number[]): ScatterAxis {
   const sizes = values.map(Math.abs).filter((size) => Number.isFinite(size) && size > 0);
   sizes.sort((a, b) => a - b);
   const usual = quantile(sizes, 0.5);
   const wide = sizes.length > 0 && sizes[sizes.length - 1]! > 30 * usual;
   const symlog = wide ? Number(usual.toExponential(0)) : undefined;
-  const scale = symlog === undefined ? "" : `logarithmic beyond ±${formatNumber(symlog)}`;
-  const words = [unit, scale].filter((part) => part !== "").join(", ");
-  return { label: words === "" ? label : `${label} (${words})`, symlog };
+  return { label: withEnding(label, symlog === undefined ? "" : `logarithmic beyond ±${formatNumber(symlog)}`), symlog };
 }
-
-export const withScale = (label: string, log: boolean): string =>
-  log ? (label.endsWith(")") ? `${label.slice(0, -1)}, log scale)` : `${label} (log scale)`) : label;

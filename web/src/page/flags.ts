@@ -25,7 +25,7 @@ export function flagGroups(flags: readonly Flag[]): FlagGroup[] {
 
 // The flags of a series of checkpoints are those of the last.
 export const flagsTitle = (results: Results): string =>
-  results.command === "series" ? "Flags at the last step" : "Flags";
+  results.command === "series" ? "Roles, flags at the last step" : "Roles, flags";
 
 export function flagsOfModel(results: Results): HTMLElement {
   const groups = flagGroups(results.header.flags ?? []);
@@ -93,12 +93,9 @@ function headLinks(flags: readonly Flag[]): HTMLElement {
 }
 
 // A role is a flag that names a behaviour of a head; a head may have several.
-export const isRole = (results: Results, { name }: Flag): boolean => results.header.flag_words?.[name]?.role === true;
-export const roleWords = (results: Results, flags: readonly Flag[]): string =>
-  flags
-    .filter((flag) => isRole(results, flag))
-    .map(({ name }) => flagWords(name))
-    .join(", ");
+const isRole = (results: Results, { name }: Flag): boolean => results.header.flag_words?.[name]?.role === true;
+export const rolesFirst = (results: Results, flags: readonly Flag[]): Flag[] =>
+  [...flags].sort((a, b) => Number(isRole(results, b)) - Number(isRole(results, a)));
 
 export const flagWords = (name: string): string => name.replaceAll("_", " ");
 

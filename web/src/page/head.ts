@@ -102,11 +102,10 @@ async function card(page: Page, found: Head): Promise<Card> {
     update: async () => {
       const drawn = await results.gather(() => figuresOf(page, found));
       figures.hidden = drawn.length === 0;
-      const isAside = ({ id: figure }: Figure) => /^(distance|separability)/.test(figure);
       const made = (some: Figure[]) => some.map((figure) => picture(page, figure));
-      fill(drawings, ...made(drawn.filter((figure) => !isAside(figure))));
-      fill(asides, ...made(drawn.filter(isAside)));
-      aside.hidden = !drawn.some(isAside);
+      fill(drawings, ...made(drawn.filter((figure) => !figure.aside)));
+      fill(asides, ...made(drawn.filter((figure) => figure.aside)));
+      aside.hidden = !drawn.some((figure) => figure.aside);
     },
   };
 }
@@ -179,6 +178,7 @@ interface ValueRow {
   unit: string;
   of: { value: number; error: number; rows: number; rank: number }[]; // by head
   heads: number; // that have a value
+  isSize: boolean; // not the name of something
 }
 
 // Shows the metrics; those that are only useful together with others are behind "more".
@@ -204,6 +204,7 @@ function valueTable({ results, address }: Page, heads: readonly Head[], names: r
   const rows: ValueRow[] = metricOptions(results, names).map(({ value: metric, group = "" }) => {
     const chosen = chosenCell(results, metric, query);
     const unit = results.info(metric)?.unit ?? "1";
+    const isSize = results.entry(metric)?.identifier !== true;
     const all = valuesOfHeads(results, metric, chosen).filter((value) => !results.isNone(metric, value));
     return {
       metric,
@@ -211,12 +212,13 @@ function valueTable({ results, address }: Page, heads: readonly Head[], names: r
       at: cellWords(results, metric, chosen),
       unit: unit === "1" ? "" : unit,
       heads: all.length,
+      isSize,
       of: heads.map((head) => {
         const cell: Cell = { ...chosen, ...headCell(results, head) };
         const value = results.value(metric, cell);
         return {
           value,
-          rank: all.includes(value) ? 1 + all.filter((other) => other > value).length : NaN,
+          rank: isSize && all[0] !== all.at(-1) && all.includes(value) ? 1 + all.filter((other) => other > value).length : NaN,
           error: results.stderr(metric, cell),
           rows: rowsBehind(results, metric, cell),
         };
@@ -225,9 +227,8 @@ function valueTable({ results, address }: Page, heads: readonly Head[], names: r
   });
   const two = heads.length > 1;
   const errorOf = (k: number) => (row: ValueRow) => row.of[k]!.error;
-  // Differences make sense only for values that are sizes.
   const difference = (row: ValueRow) =>
-    row.of.some(({ value }) => results.isNone(row.metric, value)) ? NaN : row.of[1]!.value - row.of[0]!.value;
+    !row.isSize || row.of.some(({ value }) => results.isNone(row.metric, value)) ? NaN : row.of[1]!.value - row.of[0]!.value;
   const columns: Column<ValueRow>[] = [
     textColumn("metric", "Metric", ({ metric }) => metric, ({ metric }) => titleLink(results, metric)),
     ...heads.flatMap((head, k) => [

@@ -6,7 +6,7 @@ import {
   allHeads, chosenCell, comparedDim, comparedQuery, dimWords, headCell, isPerHead, labelText, otherDims,
 } from "./cells";
 import { div, element, fill, more, refill } from "./element";
-import { badges, flagGroups, flagWords, isRole, roleWords } from "./flags";
+import { badges, flagGroups, flagTitle, flagWords, rolesFirst } from "./flags";
 import type { Opened, Page, View } from "./page";
 import { comparedChoice, metricOptions } from "./selection";
 import { filterBox, filtered, parseFilter } from "./filter";
@@ -126,16 +126,10 @@ function headTable(page: Page, metrics: readonly MetricName[], rows: readonly He
       show: ({ head }) => headLink(head),
     },
     ...metrics.map((metric) => metricColumn(results, metric, comparedQuery(results, page.address.query))),
-    {
-      id: "flags",
-      title: "Flags",
-      key: ({ flags }) => flags.filter((flag) => !isRole(results, flag)).length,
-      show: ({ flags }) => badges(flags.filter((flag) => !isRole(results, flag))),
-    },
+    textColumn(
+      "flags", "Roles, flags", ({ flags }) => flagTitle(rolesFirst(results, flags)), ({ flags }) => badges(rolesFirst(results, flags)),
+    ),
   ];
-  if (rows.some(({ flags }) => flags.some((flag) => isRole(results, flag)))) {
-    columns.splice(1, 0, textColumn("role", "Role", ({ flags }) => roleWords(results, flags), ({ flags }) => roleWords(results, flags) || "–"));
-  }
   const chosen = orderIn(page);
   const order = chosen.order ?? { column: "head", descending: false };
   return table({ caption: captionOf(results), columns, rows, ...chosen, order });

@@ -113,12 +113,11 @@ inBrowser("the page of a head", () => {
       if (error === null) expect(said.error).toBe("–");
       else expect(Math.abs(Number(said.error) - error!)).toBeLessThanOrEqual(0.051 * Math.abs(error!));
     }
+    expect(found.get("top_overlap_partner")!.rank).toBe("–"); // a name
   });
 
   test("has its flags, and leads to its neighbours", async () => {
-    const { flags } = resultsOf("scan") as unknown as {
-      flags: { layer: number; head: number; threshold: number }[];
-    };
+    const { flags } = resultsOf("scan") as unknown as { flags: { layer: number; head: number }[] };
     const { layer, head } = flags[0]!;
     const own = flags.filter((flag) => flag.layer === layer && flag.head === head);
     const tab = await openKind("scan", `#head/${layer}.${head}`);

@@ -8,6 +8,7 @@ inBrowser("a plan", () => {
   test("is what the terminal prints, with its marks, and opens with the sentence to act on", async () => {
     const tab = await openKind("plan");
     const { page } = tab;
+    await drawAll(page);
     const results = resultsOf("plan");
     expect((await viewsOf(tab))[0]).toBe("#plan");
     const summary = (results["summary"] as { text: string }[]).map(({ text }) => text);
@@ -24,6 +25,7 @@ inBrowser("a plan", () => {
       expect(stars.length).toBeLessThan(7);
       expect(await page.$$eval(`#${id} .mark-strong .unseen`, (words) => words.length)).toBe(stars.length);
       expect(await page.$$eval(".view-table[id^=confirmed-]", (tables) => tables.length)).toBe(1);
+      expect(await page.$$eval("[data-figure=plan-loss-against-cache] circle", ({ length }) => length)).toBe(10 + 8);
       expect(await page.textContent("[data-figure^=plan-kept-keys] figcaption p")).toMatch(/ its p is (0\.\d|1)\.$/);
     }
   });

@@ -84,8 +84,8 @@ test("the metric that changed first is drawn new against old", () => {
   const results = madeResults(madeDiff());
   const [figure, ...others] = declaredFigures(results, "model");
   expect(others).toEqual([]);
-  expect([figure!.id, figure!.title]).toEqual(["changes-entropy-normalized", "Normalized entropy: new against old"]);
-  const of = (run: number) => results.value("entropy_normalized", { layer: 1, head: 1, run });
+  expect([figure!.id, figure!.title]).toEqual(["changes-entropy-normalized", "Normalized entropy: new against old at L = 16"]);
+  const of = (run: number) => results.value("entropy_normalized", { layer: 1, head: 1, run, length: 0 }); // not the last
   expect(figure!.rows[4]).toEqual(["layer 1, head 1", of(0), of(1), 0.01]);
 });
 
@@ -96,7 +96,7 @@ test("a predictor on a text is drawn against the loss change on the others, with
   expect(figure!.id).toBe("validity-entropy-under-topk-k-16");
   expect(figure!.title).toBe("Loss change under topk:k=16 against entropy: rank correlation -0.75 (-0.88 to -0.63)");
   expect(figure!.caption).toContain("over 12 heads");
-  expect(figure!.caption).toContain("its adjusted p is 0.063");
+  expect(figure!.caption).toMatch(/ Its adjusted p is 0\.063\.$/);
   expect(figure!.rows).toHaveLength(36);
   const at = { layer: 1, head: 2 };
   const of = (text: number) => results.value("validated_loss_change", { ...at, intervention: 0, text });
@@ -108,11 +108,21 @@ test("a predictor on a text is drawn against the loss change on the others, with
   expect(text).toContain("<title>b.txt, layer 1, head 2: 0.701, 0.06 ± 0.014</title>");
   const points = elements.filter(({ name, attributes }) => name === "circle" && attributes["stroke"] !== undefined);
   expect(new Set(points.map(({ attributes }) => attributes["stroke"])).size).toBe(3); // a colour for each text
+  // What lacks a value has no words.
+  const [constant] = declaredFigures(results, "validity", pair("constant"));
+  expect(constant!.title).toBe("Loss change under topk:k=16 against constant");
+  expect(constant!.caption).toMatch(/ standard errors\.$/);
+  expect(drawn(declaredFigures(results, "validity", pair("flag sink"))[0]!).text).toContain(">not raised</text>");
   // A head of which none was found has no point.
   const [lacking] = declaredFigures(results, "validity", pair("critical_n_head"));
   expect(column(lacking!, "predictor_value").filter((value) => value === null)).toHaveLength(9);
+  expect(lacking!.caption).toContain(" 9 of 36 have no point");
+  expect(drawn(lacking!).text).toContain(">critical N of the head (keys)</text>");
   const one = madeResults(madeValidate(["only.txt"]));
   const [own] = declaredFigures(one, "validity", pair("entropy"));
+  for (const [of, words] of [[figure, "other texts"], [own, "same text"]] as const) {
+    expect(drawn(of!).text).toContain(`>loss change on the ${words} (nats)</text>`);
+  }
   expect(own!.rows[6]![3]).toBe(one.value("validated_loss_change", { ...at, intervention: 0, text: 0 }));
 });
 

@@ -44,9 +44,7 @@ describe("figures of one head", () => {
       );
     }
     expect(column(figure(figures, "sensitivity"), "sensitivity_epsilon_10")).toEqual(
-      [0, 1, 2, 3].map((temperature) =>
-        results.value("sensitivity", { layer: 1, head: 2, temperature, epsilon: 1 }),
-      ),
+      [0, 1, 2, 3].map((temperature) => results.value("sensitivity", { layer: 1, head: 2, temperature, epsilon: 1 })),
     );
     expect(column(figure(figures, "error"), "error_mean_stderr")).toEqual([0.01, 0.01, 0.01, 0.01]);
     expect(column(figure(figures, "budget"), "tokens_for_error")).toEqual([10, 11, 12, 10, 11, 12]);
@@ -76,13 +74,8 @@ describe("figures of one head", () => {
     const { elements } = drawn(figure(figures, "distance-against-length"));
     const dashed = elements.filter(({ attributes }) => attributes["stroke-dasharray"] === "6 4");
     expect(dashed.length).toBeGreaterThanOrEqual(2); // the line and its key
-    const one = headFigures(
-      madeResults({
-        ...madeScan(),
-        metrics: { distance: { dims: ["layer", "head", "length", "top_n"] } },
-      }),
-      { layer: 0, head: 0 },
-    );
+    const alone = { ...madeScan(), metrics: { distance: { dims: ["layer", "head", "length", "top_n"] } } };
+    const one = headFigures(madeResults(alone), { layer: 0, head: 0 });
     expect(drawn(one[0]!).text).not.toContain("6 4");
   });
 
@@ -91,9 +84,7 @@ describe("figures of one head", () => {
     const cell = { layer: 0, head: 1, top_n: 2 };
     for (const normalizer of [0, 2]) {
       const [separability] = headFigures(compared, { layer: 0, head: 1 }, { normalizer });
-      expect(column(separability!, "separability")[2]).toBe(
-        compared.value("separability", { ...cell, normalizer }),
-      );
+      expect(column(separability!, "separability")[2]).toBe(compared.value("separability", { ...cell, normalizer }));
     }
   });
 });
@@ -111,9 +102,7 @@ describe("figures of the whole model", () => {
 
   it("sets normalizers and patterns beside each other", () => {
     const normalizers = modelFigures(madeResults(madeCompare("normalizer")));
-    expect(ids(normalizers)).toEqual(
-      ["critical-n", "loss", "normalizers", "normalizers-separability"],
-    );
+    expect(ids(normalizers)).toEqual(["critical-n", "loss", "normalizers", "normalizers-separability"]);
     expect(column(figure(normalizers, "normalizers"), "loss_change")).toEqual([0, 0.25, 0.5]);
     // Changes of each head have no place among those of the model.
     const each = madeCompare("normalizer");
@@ -206,13 +195,9 @@ describe("whatever a file holds", () => {
         undefined_everywhere: { dims: ["angle"], value: () => null },
       },
     });
-    const shown = ["of_heads", "of_angles", "of_colours", "alone"].map(
-      (name) => genericFigure(results, fromFile(name))!,
-    );
+    const shown = ["of_heads", "of_angles", "of_colours", "alone"].map((name) => genericFigure(results, fromFile(name))!);
     shown.forEach(expectWhole);
-    expect(column(shown[1]!, "of_angles")).toEqual(
-      [0, 1, 2].map((angle) => results.value(fromFile("of_angles"), { angle })),
-    );
+    expect(column(shown[1]!, "of_angles")).toEqual([0, 1, 2].map((angle) => results.value(fromFile("of_angles"), { angle })));
     expect(shown[3]!.rows).toEqual([["all", 0.5]]);
     expect(genericFigure(results, fromFile("undefined_everywhere"))).toBeUndefined();
     expect(genericFigure(results, fromFile("not_there"))).toBeUndefined();

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { fromFile } from "../../src/catalogue/catalogue";
 import { headName } from "../../src/page/address";
-import { flagGroups, flagsTitle, roleWords } from "../../src/page/flags";
+import { flagGroups, flagsTitle, flagTitle, rolesFirst } from "../../src/page/flags";
 import { pieces } from "../../src/page/findings";
 import { filtered, parseFilter } from "../../src/page/filter";
 import { captionOf, hasWord, headRows, metricColumn, namedHeads, withoutUnfinished, type HeadRow } from "../../src/page/heads";
@@ -20,7 +20,7 @@ const found = (filter: string) => asked(filter).heads;
 test("values and flags of a series are those of the last step", () => {
   const [series, scan] = [madeResults(madeSteps()), madeResults(madeScan())];
   expect([series, scan].map(captionOf)).toEqual(["Values of each head at the last step", "Values of each head at the longest length"]);
-  expect([series, scan].map(flagsTitle)).toEqual(["Flags at the last step", "Flags"]);
+  expect([series, scan].map(flagsTitle)).toEqual(["Roles, flags at the last step", "Roles, flags"]);
 });
 
 test("the filter takes names of heads and of flags, and all words must fit", () => {
@@ -93,7 +93,7 @@ test("a value that says none is no number, and a name may hold a sign", () => {
 
 test("a role is filtered as a flag is", () => {
   const rows = [
-    { head: { layer: 0, head: 1 }, flags: [{ name: "induction" }, { name: "sink" }] },
+    { head: { layer: 0, head: 1 }, flags: [{ name: "sink" }, { name: "induction" }] },
     { head: { layer: 0, head: 2 }, flags: [{ name: "sinks" }, { name: "previous" }] },
     { head: { layer: 0, head: 3 }, flags: [{ name: "sink" }] },
   ] as unknown as HeadRow[];
@@ -103,7 +103,7 @@ test("a role is filtered as a flag is", () => {
   const words = { meaning: "", means: "", next: "", role: true };
   const results = smallResults();
   results.header.flag_words = { induction: words, sinks: words, previous: words, sink: { ...words, role: false } };
-  expect(rows.map(({ flags }) => roleWords(results, flags))).toEqual(["induction", "sinks, previous", ""]);
+  expect(rows.map(({ flags }) => flagTitle(rolesFirst(results, flags)))).toEqual(["induction, sink", "sinks, previous", "sink"]);
   expect(named("previous sinks")).toEqual(["0.2"]); // a head may have several
 });
 

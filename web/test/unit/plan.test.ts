@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import type { Results } from "../../src/data/results";
 import type { Figure } from "../../src/figures/figure";
 import { keptKeysFigures, paretoFigures } from "../../src/figures/plan";
-import { standardFigures } from "../../src/figures/standard";
 import { chosenIndex } from "../../src/page/cells";
 import { samePlans } from "../../src/page/plan";
 import { views } from "../../src/page/views";
@@ -69,6 +68,14 @@ describe("the loss against the cache", () => {
     expect(paretoFigures(changedValues("planned_change", () => null))).toEqual([]);
   });
 
+  it("has no faint points without random plans, of which no caption speaks", () => {
+    const { coords: { draw: _draw, ...coords }, metrics: { random_change: _change, random_plans_p: _p, ...metrics }, ...made } = madePlan();
+    const without = madeResults({ ...made, coords, metrics });
+    expect(lossFigure(without).rows).toHaveLength(9);
+    expect(lossFigure(without).caption).not.toContain("Faint");
+    expect(keptKeysFigures(without)[0]!.caption).toMatch(/ The plan leaves a share of 0\.438 of the cache\.$/);
+  });
+
   it("bends the axis where a random plan is lost, and has the line at 0", () => {
     const lost = changedValues("random_change", ({ draw }, was) => (draw === 3 ? 40 : was));
     expect(drawn(lossFigure(lost)).text).toContain("logarithmic beyond");
@@ -116,16 +123,12 @@ describe("the keys that each head keeps", () => {
     expect(column(large!, "kept_keys")).toEqual([512, 1024, 1536, 512, 1024, 2048]);
     expect(column(small!, "kept_keys")).toEqual([32, 32, 32, 32, 32, 32]);
     expect(large!.title).toBe('Keys that each head keeps after 2048 tokens, plan "50 %"');
-    expect(large!.caption).toContain("The plan leaves a share of 0.438 of the cache; among random assignments of its entries to other heads its p is 0.2.");
+    expect(large!.caption).toContain("The plan leaves a share of 0.438 of the cache. Among random assignments of its entries to other heads its p is 0.2.");
     const { text } = drawn(large!);
     expect(text).toContain("keys kept (keys, log scale), budget 50 %");
     for (const end of [32, 256, 2048]) expect(text).toContain(`>${end}</text>`); // the ends, the mean of their logs
     const other = drawn(small!).elements.map(({ attributes }) => attributes["fill"]);
     // The least has its colour, also where there is no other.
     expect(other.filter((fill) => fill === "rgb(68, 1, 84)" || fill === "#440154").length).toBeGreaterThanOrEqual(6);
-  });
-
-  it("are standard figures, a map for each budget after the loss", () => {
-    expect(standardFigures(results).map(({ id }) => id)).toEqual(["plan-loss-against-cache", "plan-kept-keys-50", "plan-kept-keys-25"]);
   });
 });

@@ -57,6 +57,7 @@ export function column({ columns, rows }: Figure, name: string) {
 export function expectWhole(figure: Figure): void {
   expect(figure.title).not.toBe("");
   expect(figure.caption.length).toBeGreaterThan(20);
+  expect(figure.title + figure.caption).not.toMatch(/(?<!says )undefined|\{[\w?]+\}|[[\]]/);
   expect(figure.rows.length).toBeGreaterThan(0);
   expect(
     figure.rows.filter((row) => row.length !== figure.columns.length || row.some(Number.isNaN)),
