@@ -1,7 +1,6 @@
 // Small results files for tests: every number follows from the place it stands at.
-import type { MetricName } from "../../src/catalogue/catalogue";
 import { resultsFromFile } from "../file";
-import { LARGEST_CHANGES, type Label, type Results } from "../../src/data/results";
+import type { Change, Label, Results } from "../../src/data/results";
 
 export type MadeValue = (cell: Record<string, number>) => number | null;
 
@@ -22,11 +21,11 @@ export interface Made {
   coords: Record<string, Label[]>;
   metrics: Record<string, MadeMetric>;
   command?: string;
-  largest?: (readonly [head: string, metric: MetricName])[]; // changes, the largest first
+  changes?: Change[];
   settings?: Record<string, unknown>;
 }
 
-export function madeFile({ coords, metrics, command = "scan", largest = [], settings = {} }: Made): object {
+export function madeFile({ coords, metrics, command = "scan", changes = [], settings = {} }: Made): object {
   const nested = (dims: string[], value: MadeValue, cell: Record<string, number>): unknown => {
     const [dim, ...rest] = dims;
     if (dim === undefined) return value(cell);
@@ -46,7 +45,7 @@ export function madeFile({ coords, metrics, command = "scan", largest = [], sett
     layers_done: coords["layer"]?.length ?? 1,
     coords,
     flags: [],
-    tables: [{ name: LARGEST_CHANGES, rows: largest.map((names) => names.map((name) => [name, null, ""])) }],
+    changes,
     notices: [],
     timings: {},
     metrics: Object.fromEntries(
@@ -254,7 +253,10 @@ export function madeDiff(): Made {
         value: ({ head }) => (head === 1 ? 0.3 : 0.001),
       },
     },
-    largest: [["all", "loss"], ["1.*", "union_coverage"], ["1.1", "entropy_normalized"]],
+    changes: [
+      { metric: "loss", labels: { length: "32" } },
+      { metric: "entropy_normalized", labels: { layer: "1", head: "1", length: "16" } },
+    ],
   };
 }
 
