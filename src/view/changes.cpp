@@ -71,7 +71,9 @@ Cell p_cell(const Change& change) {
 std::vector<ChangeColumn> columns(const Results& results, bool measured) {
   const std::string intervention = intervention_dimension(results);
   const bool of_runs = results.coord("run") != nullptr;
-  const auto name = [](std::string title) { return Column{.title = std::move(title), .number = false}; };
+  const auto name = [](std::string title) {
+    return Column{.title = std::move(title), .number = false};
+  };
   std::vector<ChangeColumn> list = {
       {{"head"}, head_cell},
       {name("metric"), [](const Change& change) { return Cell{legible(change.metric)}; }},

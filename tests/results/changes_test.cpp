@@ -96,7 +96,8 @@ TEST(Changes, WithoutErrorsStandApartAndBySize) {
   EXPECT_TRUE(std::isnan(list.unmeasured[0].errors));
   EXPECT_NEAR(list.unmeasured[1].relative, 1.0 / 11, 1e-12);
   EXPECT_EQ(list.unmeasured_values, 6);
-  EXPECT_EQ(list.unmeasured_changed, 2);
+  EXPECT_EQ(summarize_changes(d, list).back().text,
+            "2 of 6 values without standard errors changed.");
 }
 
 TEST(Changes, ShortLengthsWithoutErrorsAreLeftAsideWhereLongerOnesHaveSome) {
@@ -109,6 +110,8 @@ TEST(Changes, ShortLengthsWithoutErrorsAreLeftAsideWhereLongerOnesHaveSome) {
   EXPECT_EQ(list.unmeasured_values, 0);
   EXPECT_TRUE(list.unmeasured.empty());
   EXPECT_EQ(list.measured.size(), 2u);
+  EXPECT_TRUE(summarize_changes(d, list).back().text.ends_with(
+      " 1 more are left aside: too few rows for an error."));
 }
 
 TEST(Changes, RoundingIsNone) {
