@@ -40,6 +40,7 @@ class Plan(CommandTest):
         self.assertIn(f"At L = {length}, the other plans change the loss by", said)
         self.assertIn(f"At L = {length}, compared with plans that may keep as much, ", said)
         self.assertRegex(said, rf"At L = {length}, \d+ of \d+ random assignments of the same entries")
+        self.assertRegex(said, r"entries of the other plans it (matters|is not shown to matter) which head")
         self.assertIn(f"`headgauge scan {' '.join(self.texts[:4])} --plan out/plan.json`", said)
         plan = self.read("out/plan.json")
         schema = json.loads((ROOT / "docs/plan.schema.json").read_text(encoding="utf-8"))
