@@ -91,7 +91,7 @@ std::string what_stands_out(const Results& results, std::size_t heads, const Pai
                {who, named ? Style::plain : Style::faint}});
   }
   return paint(Style::bold,
-               fmt::format("Flags and roles, and the number of the {} heads with each", heads)) +
+               fmt::format("Roles and flags, and the number of the {} heads with each", heads)) +
          "\n" + table.text() + "\n";
 }
 

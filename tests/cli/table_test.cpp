@@ -181,7 +181,7 @@ TEST(Table, ManyHeadsAreFoldedUnlessRowsAreAskedFor) {
   const std::string folded = render_table(r, {});
   EXPECT_TRUE(heads_in(folded).empty()) << folded;
   expect_part(folded,
-              "Flags and roles, and the number of the 72 heads with each\ninduction     1   7.3\n");
+              "Roles and flags, and the number of the 72 heads with each\ninduction     1   7.3\n");
   expect_part(folded, "sinks        41   57 % of the heads");
   expect_part(folded, "\n    7   0.45  6 sinks 1 induction\n");
   expect_part(folded, "72 heads are folded: --all");
