@@ -44,8 +44,11 @@ DeclaredColumn read_column(Json object, const std::string& table) {
   column.show = keys.has("show") ? keys.text("show") : "number";
   const MetricInfo* const info = find_metric_info(column.metric);
   const bool percent = column.show.find("percent") != column.show.npos;
-  column.unit = declaration::unit_of(
-      keys, percent ? "%" : info && column.each.empty() ? info->unit : "", table);
+  column.unit = declaration::unit_of(keys,
+                                     percent                       ? "%"
+                                     : info && column.each.empty() ? info->unit
+                                                                   : "",
+                                     table);
   column.part = found(keys, "part");
   column.error = keys.find<bool>("error").value_or(false);
   column.interval = keys.find<bool>("interval").value_or(false);
