@@ -66,15 +66,15 @@ std::vector<EstimatePart> shown_parts(const LabelledArray& metric) {
   return parts;
 }
 
-// Returns the first change that names a head, in a list. The tables have the others.
-Json first_of_head(const Json& header) {
-  Json first = Json::array();
+// Keeps of the changes the first that names a head. The tables have the others.
+void keep_first_of_head(Json& header) {
   const auto changes = header.find("changes");
-  if (changes == header.end()) return first;
+  if (changes == header.end()) return;
+  Json first = Json::array();
   const auto of_head = std::ranges::find_if(
       *changes, [](const Json& change) { return change.at("labels").contains("head"); });
   if (of_head != changes->end()) first.push_back(*of_head);
-  return first;
+  *changes = std::move(first);
 }
 
 // Adds explanations of the flags, because a results file only has their names.
@@ -177,7 +177,7 @@ std::string overview_text(const Results& results, const std::vector<PageMetric>&
   if (results.command == Command::series) tables.clear();
   std::ranges::move(view::change_tables(results, kChangesShown), std::back_inserter(tables));
   Json header = header_to_json(results);
-  header["changes"] = first_of_head(header);
+  keep_first_of_head(header);
   return json_text(Json{{"header", std::move(header)},
                         {"metrics", std::move(list)},
                         {"tables", view::to_json(tables)},
