@@ -10,9 +10,10 @@ from tests.places import ROOT
 MAKERS = {"src/results/sentences.cpp", "src/results/json_fields.hpp", "src/results/monitor.cpp"}
 MADE = re.compile(r"SummaryLine\s*(\w+\s*)?[{(;]|summary\.(push_back|emplace_back)\(\s*\{|\.text \+=")
 # Files of cli/ with texts of five words or more that take a value: about lines left out, files and options.
-TEXTS = dict.fromkeys(
-    "claims_table last_words list overview report run scan words".split(), 1
-) | {"diff": 2, "heads_table": 2}
+TEXTS = dict.fromkeys("claims_table last_words list overview report run scan words".split(), 1) | {
+    "diff": 2,
+    "heads_table": 2,
+}
 TEXT = re.compile(r'//[^\n]*|"((?:[^"\\\n]|\\.|"\s*\n\s*")*)"')
 # A name that the program composes of these and the name of a flag.
 COMPOSED = re.compile("^(among|top)_")
