@@ -1,4 +1,4 @@
-// headgauge report: draws results as a page or as SVG files.
+// headgauge report: draws results as a page, as SVG files or as Markdown.
 #include "headgauge/report.hpp"
 
 #include <filesystem>
@@ -14,6 +14,7 @@
 #include "cli/stop.hpp"
 #include "headgauge/files.hpp"
 #include "headgauge/text.hpp"
+#include "headgauge/view.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -51,15 +52,23 @@ Drawn read_and_draw(const ReportCommand& options, const std::string& input) {
   return drawn;
 }
 
-std::vector<std::string> write_page(const ReportCommand& options, const std::string& input,
+// Writes one file: to --out, which may be a folder, or beside the results.
+std::vector<std::string> write_file(const ReportCommand& options, const std::string& input,
                                     const Results& results) {
-  fs::path path =
-      options.out.empty() ? beside(options.results, kReportFile) : fs::path(options.out);
-  if (!path.has_filename() || is_folder(path)) path /= kReportFile;
+  const bool page = options.format == "html";
+  const char* const name = page ? kReportFile : "report.md";
+  fs::path path = options.out.empty() ? beside(options.results, name) : fs::path(options.out);
+  if (!path.has_filename() || is_folder(path)) path /= name;
   require_unread(path.string(), {input});
   std::optional<MadeFolder> folder;
   if (path.has_parent_path()) folder.emplace(path.parent_path().string(), kOutAdvice);
-  write_report(results, path.string());
+  if (page) {
+    write_report(results, path.string());
+  } else {
+    AtomicFile file(path.string());
+    file.write(view::to_markdown(results));
+    file.commit();
+  }
   return {path.string()};
 }
 
@@ -74,8 +83,8 @@ std::vector<std::string> write_pictures(const ReportCommand& options,
 int run(const ReportCommand& options) {
   const std::string input = results_file(options.results);
   const Drawn drawn = read_and_draw(options, input);
-  const auto paths = options.format == "html" ? write_page(options, input, drawn.results)
-                                              : write_pictures(options, drawn.pictures);
+  const auto paths = options.format == "svg" ? write_pictures(options, drawn.pictures)
+                                             : write_file(options, input, drawn.results);
   if (options.quiet) return 0;
   if (paths.empty())
     print("No figure was made: {} has too few values for any\n", legible(options.results));

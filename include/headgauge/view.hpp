@@ -50,4 +50,7 @@ std::vector<Table> change_tables(const Results& results, Index most);
 
 nlohmann::ordered_json to_json(const std::vector<Table>& tables);
 
+// Returns the summary and the tables as Markdown; what a test shows is bold.
+std::string to_markdown(const Results& results);
+
 }  // namespace headgauge::view

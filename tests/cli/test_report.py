@@ -60,6 +60,13 @@ class Files(ReportTest):
         self.succeed("report", "results.json", "--format", "svg", "--out", "figures")
         self.succeed("report", "results.json")
 
+    def test_markdown_has_the_summary_and_the_tables(self) -> None:
+        self.write("out/results.json", MADE.read_text())
+        self.assertEqual(self.succeed("report", "out", "--format", "md").out, "Written: out/report.md\n")
+        text = (self.folder / "out/report.md").read_text()
+        for line in self.made["summary"]:
+            self.assertIn(f"- {line['text']}\n", text.replace("\\", ""))
+
     def test_quiet_says_nothing(self) -> None:
         self.write("results.json", MADE.read_text())
         done = self.succeed("report", "results.json", "--quiet")

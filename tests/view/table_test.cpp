@@ -204,6 +204,16 @@ TEST(DeclaredTable, TheUnitOfAMetricStandsInTheCatalogue) {
   EXPECT_THROW(of(R"("metric": "loss_change", "unit": "nats")"), std::logic_error);
 }
 
+TEST(Markdown, HasTheSummaryAndTheTables) {
+  Results r = steps();
+  r.command = Command::series;
+  r.summary.push_back({.text = "a|b *c* d_e"});
+  const std::string text = to_markdown(r);
+  EXPECT_TRUE(text.starts_with("- a\\|b \\*c\\* d_e\n\n### ")) << text;
+  EXPECT_NE(text.find("|---:|"), text.npos) << text;
+  EXPECT_NE(text.find("\n| 0.1 | mass |"), text.npos) << text;
+}
+
 TEST(DeclaredTable, ADifferenceOfRunsHasNone) {
   Results r = comparison();
   EXPECT_FALSE(tables(r).empty());
