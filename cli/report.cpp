@@ -97,7 +97,7 @@ int run(const ReportCommand& options) {
 void add_report(CommandNode& app) {
   const auto o = std::make_shared<ReportCommand>();
   app.add({.name = "report",
-           .about = "Make a web page or figures of results",
+           .about = "Make a web page, figures or Markdown of results",
            .example = "Example: headgauge report demo/out\n"
                       "         headgauge report demo/out/results.json --format svg --out figures\n"
                       "         headgauge report monitor.jsonl",

@@ -15,6 +15,9 @@ namespace headgauge {
 // nothing more.
 std::string legible(std::string_view text);
 
+// Returns the text as Markdown shows it, without effect: no line, markup, link or cell of its own.
+std::string in_markdown(std::string_view text);
+
 // Escapes the text and quotes it; a text longer than `most` bytes is cut.
 std::string in_quotes(std::string_view text, std::size_t most = 100);
 

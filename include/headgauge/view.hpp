@@ -50,7 +50,8 @@ std::vector<Table> change_tables(const Results& results, Index most);
 
 nlohmann::ordered_json to_json(const std::vector<Table>& tables);
 
-// Returns the summary and the tables as Markdown; what a test shows is bold.
+// Returns the summary, the tables, 20 changes of each kind, the claims and the notices as Markdown;
+// what a test shows is bold.
 std::string to_markdown(const Results& results);
 
 }  // namespace headgauge::view

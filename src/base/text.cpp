@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <cstdint>
 
 #include "base/utf8.hpp"
@@ -48,6 +49,24 @@ std::string legible(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) text.remove_prefix(append_legible(out, text));
+  return out;
+}
+
+std::string in_markdown(std::string_view text) {
+  const auto is = [](int kind(int), char c) { return kind(static_cast<unsigned char>(c)) != 0; };
+  const std::string shown = legible(text);
+  std::string out;
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    // Within a name or a number; without effect there.
+    const auto within = [&](int kind(int)) {
+      return i > 0 && i + 1 < shown.size() && is(kind, shown[i - 1]) && is(kind, shown[i + 1]);
+    };
+    const char c = shown[i];
+    const bool bare =
+        c == '-' || (c == '_' && within(std::isalnum)) || (c == '.' && within(std::isdigit));
+    if (is(std::ispunct, c) && !bare) out += '\\';
+    out += c;
+  }
   return out;
 }
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <filesystem>
 #include <vector>
@@ -27,16 +26,6 @@ constexpr const char* kPlan = "plan.json";
 constexpr const char* kGeneration = "generation_config.json";
 constexpr const char* kTemplates = "additional_chat_templates";  // a folder
 constexpr const char* kWeights = "model.safetensors";            // where transformers looks first
-
-// Text of others as Markdown shows it, without effect: no line, markup, link or cell of its own.
-std::string in_markdown(std::string_view text) {
-  std::string shown;
-  for (const char c : legible(text)) {
-    if (std::ispunct(static_cast<unsigned char>(c)) != 0 && c != '-') shown += '\\';
-    shown += c;
-  }
-  return shown;
-}
 
 // Rows of the table: what was measured of the plan, with 95 % intervals. A plan file may say
 // anything; what is no number is left out.

@@ -66,15 +66,16 @@ std::vector<EstimatePart> shown_parts(const LabelledArray& metric) {
   return parts;
 }
 
-// Keeps of the changes the first that names a head. The tables have the others.
-void keep_first_of_head(Json& header) {
-  const auto changes = header.find("changes");
-  if (changes == header.end()) return;
-  Json first = Json::array();
+// Keeps of the changes of two runs the first that names a head. The tables have the others.
+void keep_first_of_head(const Results& results, Json& header) {
+  const Json changes = header.value("changes", Json::array());
+  header.erase("changes");
+  header.erase("change_counts");
   const auto of_head = std::ranges::find_if(
-      *changes, [](const Json& change) { return change.at("labels").contains("head"); });
-  if (of_head != changes->end()) first.push_back(*of_head);
-  *changes = std::move(first);
+      changes, [](const Json& change) { return change.at("labels").contains("head"); });
+  if (results.coord("run") != nullptr && of_head != changes.end()) {
+    header["changes"] = Json::array({*of_head});
+  }
 }
 
 // Adds explanations of the flags, because a results file only has their names.
@@ -177,7 +178,7 @@ std::string overview_text(const Results& results, const std::vector<PageMetric>&
   if (results.command == Command::series) tables.clear();
   std::ranges::move(view::change_tables(results, kChangesShown), std::back_inserter(tables));
   Json header = header_to_json(results);
-  keep_first_of_head(header);
+  keep_first_of_head(results, header);
   return json_text(Json{{"header", std::move(header)},
                         {"metrics", std::move(list)},
                         {"tables", view::to_json(tables)},

@@ -73,7 +73,7 @@ class Keys {
   std::string place_;
 };
 
-// Takes what stands below the title of a column: the unit of its metric, unless it says another.
+// Returns the unit of a column: the key `unit`, or else that of its metric.
 inline std::string unit_of(Keys& keys, const std::string& of_metric, const std::string& place) {
   const std::string own = of_metric == "1" ? "" : of_metric;
   const auto said = keys.find<std::string>("unit");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 
 #include "headgauge/cells.hpp"
@@ -56,7 +57,7 @@ Cell change_cell(const Change& change) {
 
 Cell errors_cell(const Change& change) {
   constexpr double kMost = 1000;
-  if (std::isinf(change.errors)) return {"-"};
+  if (std::isinf(change.errors)) return {"-", std::numeric_limits<double>::max()};
   return {
       change.errors >= kMost ? fmt::format(">{:.0f}", kMost) : fmt::format("{:.1f}", change.errors),
       change.errors};
@@ -64,7 +65,7 @@ Cell errors_cell(const Change& change) {
 
 // A standard error of 0 leaves no randomness.
 Cell p_cell(const Change& change) {
-  if (std::isinf(change.errors)) return {"exact"};
+  if (std::isinf(change.errors)) return {"exact", change.adjusted_p};
   return {fmt::format("{:.1g}", change.adjusted_p), change.adjusted_p};
 }
 
@@ -138,6 +139,9 @@ std::vector<Table> change_tables(const Results& results, Index most) {
       for (const ChangeColumn& one : shown) row.push_back(one.cell(change));
     }
     table.left_out = all - rows;
+  }
+  if (!tables.empty()) {  // of which a file holds no more than the first
+    tables.back().left_out += list.found - std::ssize(list.measured) - std::ssize(list.unmeasured);
   }
   return tables;
 }

@@ -1,34 +1,24 @@
 // Writes the summary and the tables of results as Markdown.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "headgauge/text.hpp"
 #include "headgauge/view.hpp"
+#include "results/value_or.hpp"
 
 namespace headgauge::view {
 namespace {
 
 constexpr Index kChangesShown = 20;  // of each kind
 
-// Returns the text with a backslash before what Markdown would read as its own.
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : legible(text)) {
-    if (std::string_view("\\|*`<[").find(c) != std::string_view::npos) out += '\\';
-    out += c;
-  }
-  return out;
-}
-
 void add_table(const Table& table, std::string& text) {
-  text += fmt::format("\n### {}\n\n|", escaped(table.title));
+  text += fmt::format("\n### {}\n\n|", in_markdown(table.title));
   for (const Column& column : table.columns) {
-    const bool both = !column.title.empty() && !column.unit.empty();
-    const std::string unit = escaped(column.unit);
-    text += fmt::format(" {}{} |", escaped(column.title), both ? " (" + unit + ")" : unit);
+    const char* const gap = column.title.empty() || column.unit.empty() ? "" : ", ";
+    text += fmt::format(" {}{}{} |", in_markdown(column.title), gap, in_markdown(column.unit));
   }
   text += "\n|";
   for (const Column& column : table.columns) text += column.number ? "---:|" : "---|";
@@ -36,21 +26,38 @@ void add_table(const Table& table, std::string& text) {
     text += "\n|";
     for (const Cell& cell : row) {
       const char* const bold = cell.mark == Mark::strong ? "**" : "";
-      text += fmt::format(" {}{}{} |", bold, escaped(cell.text), bold);
+      text += fmt::format(" {}{}{} |", bold, in_markdown(cell.text), bold);
     }
   }
   text += "\n";
   if (table.left_out > 0) text += fmt::format("\nand {} more\n", table.left_out);
-  for (const std::string& note : table.notes) text += "\n" + escaped(note) + "\n";
+  text += "\n";
+  for (const Column& column : table.columns) {
+    if (column.meaning.empty()) continue;
+    text += fmt::format("- {}: {}\n", in_markdown(column.title), in_markdown(column.meaning));
+  }
+  for (const std::string& note : table.notes) text += "\n" + in_markdown(note) + "\n";
 }
 
 }  // namespace
 
 std::string to_markdown(const Results& results) {
-  std::string text;
-  for (const SummaryLine& line : results.summary) text += "- " + escaped(line.text) + "\n";
+  const auto& settings = results.settings;
+  std::string text =
+      in_markdown(results.coord("run") != nullptr
+                      ? fmt::format("{} against {}", value_or<std::string>(settings, "new", "new"),
+                                    value_or<std::string>(settings, "old", "old"))
+                      : fmt::format("{} on {}", results.model.name.value_or("a model"),
+                                    fmt::join(results.text.names, ", ")));
+  text += results.partial ? ", partial results\n\n" : "\n\n";
+  for (const SummaryLine& line : results.summary) text += "- " + in_markdown(line.text) + "\n";
   for (const Table& table : tables(results)) add_table(table, text);
   for (const Table& table : change_tables(results, kChangesShown)) add_table(table, text);
+  for (const Claim& claim : results.claims) {
+    text += fmt::format("- {}: {}. {}\n", in_markdown(claim.name), verdict_text(claim.verdict),
+                        in_markdown(claim.measured));
+  }
+  for (const std::string& notice : results.notices) text += "\nNote: " + in_markdown(notice) + "\n";
   return text;
 }
 

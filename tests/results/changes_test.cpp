@@ -111,7 +111,7 @@ TEST(Changes, ShortLengthsWithoutErrorsAreLeftAsideWhereLongerOnesHaveSome) {
   EXPECT_TRUE(list.unmeasured.empty());
   EXPECT_EQ(list.measured.size(), 2u);
   EXPECT_TRUE(summarize_changes(d, list).back().text.ends_with(
-      " 1 more are left aside: too few rows for an error."));
+      " 1 more is left aside: too few rows for an error."));
 }
 
 TEST(Changes, RoundingIsNone) {

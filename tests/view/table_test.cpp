@@ -207,9 +207,14 @@ TEST(DeclaredTable, TheUnitOfAMetricStandsInTheCatalogue) {
 TEST(Markdown, HasTheSummaryAndTheTables) {
   Results r = steps();
   r.command = Command::series;
-  r.summary.push_back({.text = "a|b *c* d_e"});
+  r.summary.push_back({.text = "a|b *c* d_e __f__ ~~g~~ &lt; 1.5 https://h.i"});
+  r.notices = {"rows\nleft"};
+  r.partial = true;
   const std::string text = to_markdown(r);
-  EXPECT_TRUE(text.starts_with("- a\\|b \\*c\\* d_e\n\n### ")) << text;
+  EXPECT_TRUE(text.find(", partial results\n\n- a\\|b \\*c\\* d_e \\_\\_f\\_\\_ \\~\\~g\\~\\~ "
+                        "\\&lt\\; 1.5 https\\:\\/\\/h\\.i\n\n### ") != text.npos)
+      << text;
+  EXPECT_TRUE(text.ends_with("\nNote: rows\\\\x0aleft\n")) << text;
   EXPECT_NE(text.find("|---:|"), text.npos) << text;
   EXPECT_NE(text.find("\n| 0.1 | mass |"), text.npos) << text;
 }
