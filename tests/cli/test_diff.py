@@ -170,7 +170,7 @@ class Changes(DiffTest):
         for change in ("gained", "lost"):
             flags = {(f["name"], f["head"]) for f in difference["flags"] if f["change"] == change}
             self.assertTrue(flags)
-            (line,) = re.findall(f"(?m)^Flags {change}: (.*)\\.$", done.out)
+            (line,) = re.findall(f"(?m)^Roles and flags {change}: (.*)\\.$", done.out)
             listed = {(part.split()[0], int(head[2:]))
                       for part in line.split(", ") for head in part.split()[1:]}  # fmt: skip
             self.assertEqual(listed, flags)
