@@ -101,12 +101,12 @@ class Tables(CommandTest):
         for name in ("a", "b"):
             self.succeed("scan", "model", "--tokens", f"{name}.txt", *FEW, "--out", name, "--quiet")
         text = self.on_terminal(100, "diff", "a", "b")
-        (table,) = re.findall(r"(?m)^relative +head  metric .*\n(?:.+\n)+", text)
+        (table,) = re.findall(r"(?m)^head  metric .* relative\b.*\n(?:.+\n)+", text)
         title, *rows = table.splitlines()
         place = title.index("metric")
         self.assertGreater(len(rows), 10)
-        for row in rows[:10]:
-            self.assertRegex(row[:place], r"^ *[\d.]+ %  +\S+  $")
+        for row in rows[1:11]:  # below the units
+            self.assertRegex(row[:place], r"^ *\S+  $")
 
     def test_reproduce(self) -> None:
         run = ("reproduce", "limits", "model", "--tokens", "a.txt", *FEW)
