@@ -116,7 +116,7 @@ test("a predictor on a text is drawn against the loss change on the others, with
   // A head of which none was found has no point.
   const [lacking] = declaredFigures(results, "validity", pair("critical_n_head"));
   expect(column(lacking!, "predictor_value").filter((value) => value === null)).toHaveLength(9);
-  expect(lacking!.caption).toContain(" 9 of 36 have no point");
+  expect(lacking!.caption).toContain(" No point for 9 of 36: ");
   expect(drawn(lacking!).text).toContain(">critical N of the head (keys)</text>");
   const one = madeResults(madeValidate(["only.txt"]));
   const [own] = declaredFigures(one, "validity", pair("entropy"));
