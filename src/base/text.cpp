@@ -57,7 +57,7 @@ std::string in_markdown(std::string_view text) {
   const std::string shown = legible(text);
   std::string out;
   for (std::size_t i = 0; i < shown.size(); ++i) {
-    // Within a name or a number; without effect there.
+    // A mark within a name or a number has no effect.
     const auto within = [&](int kind(int)) {
       return i > 0 && i + 1 < shown.size() && is(kind, shown[i - 1]) && is(kind, shown[i + 1]);
     };

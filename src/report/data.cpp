@@ -68,7 +68,7 @@ std::vector<EstimatePart> shown_parts(const LabelledArray& metric) {
 
 // Keeps of the changes of two runs the first that names a head. The tables have the others.
 void keep_first_of_head(const Results& results, Json& header) {
-  const Json changes = header.value("changes", Json::array());
+  const Json changes = std::move(header["changes"]);  // null: there are none
   header.erase("changes");
   header.erase("change_counts");
   const auto of_head = std::ranges::find_if(

@@ -146,12 +146,6 @@ export interface ViewTable {
   left_out: number;
 }
 
-// The table of the changes of a diff or a comparison; its first cells are the head and the metric.
-export const LARGEST_CHANGES = "largest_changes";
-
-// Returns whether a cell names one head, not a layer ("3.*") or the model ("all").
-export const isHead = (name: string): boolean => /^\d+\.\d+$/.test(name);
-
 export class Results {
   private readonly loaded = new Map<MetricName, Metric>();
 

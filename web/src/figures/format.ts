@@ -35,7 +35,7 @@ export function formatWithError(value: number, stderr: number, digits = 4): stri
   return Number.isFinite(stderr) ? `${text} ± ${formatNumber(2 * stderr, 2)}` : text;
 }
 
-// With its interval if it has one: "0.48 (0.4 to 0.5)".
+// Writes a value with its interval, if it has one: "0.48 (0.4 to 0.5)".
 export const formatEstimate = (
   value: number, { stderr = NaN, low = NaN, high = NaN }: Partial<Record<"stderr" | "low" | "high", number>>, digits = 4,
 ): string =>

@@ -69,7 +69,7 @@ export function valueAt(
   return original !== undefined && isOriginal && Number.isNaN(found.value) ? { ...found, value: original } : found;
 }
 
-// With a single label its own value.
+// Returns the mean over the other labels of the dim; a single label gives its own value.
 function meanOfOthers(results: Results, metric: MetricName, dim: string, cell: Cell): Estimate {
   const labels = results.coord(dim);
   const found = labels.flatMap((_, k) =>

@@ -1,15 +1,16 @@
 // The largest changes between two runs or under interventions.
-import { LARGEST_CHANGES } from "../data/results";
 import { div, element } from "./element";
 import type { View } from "./page";
 import { tableBox } from "./tables";
 
+const TABLE = "largest_changes"; // of src/view/changes.cpp
+
 export const changes: View = {
   id: "changes",
   title: "Changes",
-  has: ({ tables }) => tables.some(({ name }) => name === LARGEST_CHANGES),
+  has: ({ tables }) => tables.some(({ name }) => name === TABLE),
   open: (page) => {
-    const { node, update } = tableBox(page, [LARGEST_CHANGES]);
+    const { node, update } = tableBox(page, [TABLE]);
     return { node: div("", element("h1", {}, "What changed"), node), update };
   },
 };

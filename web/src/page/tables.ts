@@ -1,7 +1,7 @@
 // Draws the tables that the program made of the results (src/view).
 import type { MetricName } from "../catalogue/catalogue";
-import { isHead, type ViewCell, type ViewTable } from "../data/results";
-import { formatAddress, type Address } from "./address";
+import type { ViewCell, ViewTable } from "../data/results";
+import { formatAddress, parseHead, type Address } from "./address";
 import { div, element, more, note, refill, terms } from "./element";
 import type { Opened, Page } from "./page";
 import { orderIn, table, type Column } from "./table";
@@ -52,7 +52,7 @@ const columnsOf = (made: ViewTable, { link }: Drawn): Column<ViewCell[]>[] =>
   made.columns.map(({ title, unit, number }, k) => {
     const cell = (row: ViewCell[]): ViewCell => row[k]!;
     const show = (row: ViewCell[]) => {
-      if (title === "head" && isHead(cell(row)[0])) return headLink(cell(row)[0]);
+      if (title === "head" && parseHead(cell(row)[0])) return headLink(cell(row)[0]);
       if (title === "metric") return metricLink(cell(row)[0] as MetricName, cell(row)[0], "plain");
       return k === 0 && link
         ? element("a", { id: `${idOf(made)}-${cell(row)[1]}`, href: formatAddress(link(row)) }, cell(row)[0])

@@ -260,7 +260,7 @@ export function madeDiff(): Made {
   };
 }
 
-// Of validate: 12 heads on three texts. Under the first intervention two metrics and a flag predict.
+// Results of validate have 12 heads on three texts. Under the first intervention two metrics and a flag predict.
 export const PREDICTORS = [
   "layer", "entropy", "tokens_for_error sampler=top", "critical_n_head", "constant", "flag sink",
   "flag wide",
