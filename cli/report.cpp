@@ -56,7 +56,7 @@ Drawn read_and_draw(const ReportCommand& options, const std::string& input) {
 std::vector<std::string> write_file(const ReportCommand& options, const std::string& input,
                                     const Results& results) {
   const bool page = options.format == "html";
-  const char* const name = page ? kReportFile : "report.md";
+  const char* const name = page ? kReportFile : kMarkdownFile;
   fs::path path = options.out.empty() ? beside(options.results, name) : fs::path(options.out);
   if (!path.has_filename() || is_folder(path)) path /= name;
   require_unread(path.string(), {input});

@@ -44,13 +44,15 @@ class OutFolder {
 void add_results(const Results& results, AtomicFiles& files);
 
 inline constexpr const char* kReportFile = "report.html";
+inline constexpr const char* kMarkdownFile = "report.md";
 inline constexpr const char* kFiguresFolder = "figures";
-// The beginning of every figure that headgauge writes.
+// The beginning of every Markdown file and of every figure that headgauge writes.
+inline constexpr std::string_view kMarkdownMark = "<!-- made by headgauge -->";
 inline constexpr std::string_view kFigureMark = "<svg data-by=\"headgauge\"";
 
 // The files and folders that results may have in their folder.
 inline const std::vector<std::string> kResultsNames = {kResultsFile, kHeadsFile, kReportFile,
-                                                       kFiguresFolder};
+                                                       kMarkdownFile, kFiguresFolder};
 
 // Throws UsageError if results in the folder `out` would replace some of those that are read from
 // `paths`, each as results_files() takes it.

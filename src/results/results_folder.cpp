@@ -17,12 +17,15 @@ constexpr std::size_t kHeader = 4096;  // bytes of results.json up to its reques
 constexpr std::string_view kPageTitle = "<title>headgauge</title>";
 constexpr std::size_t kPageHead = 2048;  // bytes that include the title
 
-// Returns the names of the page and of the figures that headgauge drew in a folder of results, but
-// nothing behind a link.
+// Returns the names of the page, of the Markdown file and of the figures that headgauge drew in a
+// folder of results, but nothing behind a link.
 std::vector<std::string> drawings_in(const std::filesystem::path& folder) {
   std::vector<std::string> names;
   const std::string page = beginning_of((folder / kReportFile).string(), kPageHead);
   if (page.find(kPageTitle) != page.npos) names.emplace_back(kReportFile);
+  const std::string marked = (folder / kMarkdownFile).string();
+  if (beginning_of(marked, kMarkdownMark.size()) == kMarkdownMark)
+    names.emplace_back(kMarkdownFile);
   std::error_code none;  // a missing folder has none
   if (std::filesystem::is_symlink(folder / kFiguresFolder, none)) return names;
   for (const auto& entry : std::filesystem::directory_iterator(folder / kFiguresFolder, none)) {

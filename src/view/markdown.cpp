@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "headgauge/results_folder.hpp"
 #include "headgauge/text.hpp"
 #include "headgauge/view.hpp"
 #include "results/value_or.hpp"
@@ -39,16 +40,21 @@ void add_table(const Table& table, std::string& text) {
   for (const std::string& note : table.notes) text += "\n" + in_markdown(note) + "\n";
 }
 
+// Says what the results are of: two runs, or a model and its texts.
+std::string measured(const Results& results) {
+  if (results.coord("run") != nullptr) {
+    return fmt::format("{} against {}", value_or<std::string>(results.settings, "new", "new"),
+                       value_or<std::string>(results.settings, "old", "old"));
+  }
+  const std::string model = results.model.name.value_or("a model");
+  if (results.text.names.empty()) return model;
+  return fmt::format("{} on {}", model, fmt::join(results.text.names, ", "));
+}
+
 }  // namespace
 
 std::string to_markdown(const Results& results) {
-  const auto& settings = results.settings;
-  std::string text =
-      in_markdown(results.coord("run") != nullptr
-                      ? fmt::format("{} against {}", value_or<std::string>(settings, "new", "new"),
-                                    value_or<std::string>(settings, "old", "old"))
-                      : fmt::format("{} on {}", results.model.name.value_or("a model"),
-                                    fmt::join(results.text.names, ", ")));
+  std::string text = std::string(kMarkdownMark) + "\n" + in_markdown(measured(results));
   text += results.partial ? ", partial results\n\n" : "\n\n";
   for (const SummaryLine& line : results.summary) text += "- " + in_markdown(line.text) + "\n";
   for (const Table& table : tables(results)) add_table(table, text);

@@ -90,6 +90,8 @@ class Folder(OutputTest):
             self.succeed(*self.scan, "--out", "out", "--quiet")
             self.succeed("report", "out")
             self.succeed("report", "out", "--format", "svg")
+            self.succeed("report", "out", "--format", "md")
+            self.assertTrue((self.folder / "out/report.md").exists())
             self.assertTrue(list((self.folder / "out/figures").glob("*.svg")))
             self.write("out/figures/mine.svg", "<svg/>")
             self.write("out/mine.html", "mine")

@@ -32,7 +32,7 @@ class Reads(CommandTest):
         self.assertEqual(contents(self.folder), before, arguments)
 
     def test_a_text_at_the_place_of_each_file_that_is_written(self) -> None:
-        for name in ("results.json", "heads.csv", "report.html", "figures/a.svg"):
+        for name in ("results.json", "heads.csv", "report.html", "report.md", "figures/a.svg"):
             self.write("out/" + name, (self.folder / "a.txt").read_text())
             self.apart(*SCAN, "--tokens", "out/" + name, "--out", "out")
             self.apart(*SCAN, "--tokens", "b.txt", "out/" + name, "--shard", "1/2", "--out", "out")

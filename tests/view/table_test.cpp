@@ -204,6 +204,34 @@ TEST(DeclaredTable, TheUnitOfAMetricStandsInTheCatalogue) {
   EXPECT_THROW(of(R"("metric": "loss_change", "unit": "nats")"), std::logic_error);
 }
 
+TEST(ChangeTables, ListTheFirstAndCountThoseThatTheFileLacks) {
+  Results r = comparison();
+  r.changes.emplace();
+  Change change{.metric = "m|n", .labels = {{"pattern", "a"}, {"layer", "3"}, {"head", "1"}}};
+  change.cell = {1, 1};
+  change.errors = HUGE_VAL;
+  change.adjusted_p = 0;
+  r.changes->measured = {change, change};
+  r.changes->unmeasured = {change};
+  r.changes->found = 9;
+  const std::vector<Table> tables = change_tables(r, 1);
+  ASSERT_EQ(tables.size(), 2u);
+  EXPECT_EQ(tables[0].rows[0][0].text, "3.1");
+  EXPECT_EQ(tables[0].rows[0][7].text, "exact");
+  EXPECT_EQ(tables[0].rows[0][7].value, 0) << "the surest stands first";
+  EXPECT_EQ(tables[0].left_out, 1);
+  EXPECT_EQ(tables[1].left_out, 6) << "9 were found, 3 are in the file";
+  EXPECT_NE(to_markdown(r).find("| 3.1 | m\\|n | a |"), std::string::npos) << "a cell of its own";
+}
+
+TEST(Markdown, SaysWhatWasMeasured) {
+  Results r = comparison();
+  EXPECT_NE(to_markdown(r).find("-->\na model\n\n"), std::string::npos);
+  r.model.name = "tiny";
+  r.text.names = {"a.txt", "b.txt"};
+  EXPECT_NE(to_markdown(r).find("tiny on a\\.txt\\, b\\.txt\n\n"), std::string::npos);
+}
+
 TEST(Markdown, HasTheSummaryAndTheTables) {
   Results r = steps();
   r.command = Command::series;
