@@ -37,6 +37,7 @@ struct Table {
   std::vector<std::vector<Cell>> rows = {};  // a cell for each column
   std::vector<std::string> notes = {};       // sentences below it
   Index left_out = 0;                        // rows beyond the limit
+  bool lead = false;  // part of the answer, which the first screen and the page open with
 };
 
 // Makes the tables that the catalogue declares for these results, in its order, without those that

@@ -110,6 +110,7 @@ void fields(Io& io, SummaryLine& line) {
   io("text", line.text);
   io("heads", line.heads);
   io("facts", line.facts);
+  io.optional("lead", line.lead);
   io.optional("aside", line.aside);
   io.optional("means", line.means);
   io.optional("next", line.next);

@@ -295,6 +295,7 @@ std::optional<SummaryLine> made(const Sentence& sentence, const Results& results
   if (!writer.write(sentence.text)) return std::nullopt;
   SummaryLine line = writer.line();
   if (!sentence.states_facts) line.facts.clear();
+  line.lead = sentence.lead;
   line.aside = sentence.aside;
   line.means = words(sentence.means);
   if (const std::string next = words(sentence.next); !next.empty()) line.next = next_command(next);
@@ -316,6 +317,7 @@ Sentence read_sentence(nlohmann::json object, const std::string& group) {
   sentence.text += keys.text("text");
   sentence.means = keys.find<std::string>("means").value_or("");
   sentence.next = keys.find<std::string>("next").value_or("");
+  sentence.lead = keys.find<bool>("lead").value_or(false);
   sentence.aside = keys.find<bool>("aside").value_or(false);
   sentence.spare = keys.find<bool>("spare").value_or(false);
   sentence.states_facts = keys.find<bool>("facts").value_or(true);

@@ -94,6 +94,7 @@ DeclaredTable read_table(Json object, const std::string& group) {
   table.faint_unless = found(keys, "faint_unless");
   table.shown = found(keys, "shown");
   table.sorted = keys.find<bool>("sorted").value_or(false);
+  table.lead = keys.find<bool>("lead").value_or(false);
   table.most = keys.find<Index>("most").value_or(0);
   table.notes = keys.find<std::vector<std::string>>("notes").value_or(std::vector<std::string>());
   for (Json& column : keys.list("columns")) {

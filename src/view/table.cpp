@@ -329,7 +329,8 @@ class TableMaker {
   std::optional<Table> make(const Place& of) {
     Table table{.name = declared_.name,
                 .label = of.labels.empty() ? "" : of.labels.front(),
-                .title = in_words(declared_.title, of)};
+                .title = in_words(declared_.title, of),
+                .lead = declared_.lead};
     for (const std::string& dim : declared_.rows) {
       const std::string name = dim == kHeads            ? "head"
                                : dim == kTasks          ? "task"
@@ -461,6 +462,7 @@ nlohmann::ordered_json to_json(const std::vector<Table>& tables) {
     }
     json["notes"] = table.notes;
     json["left_out"] = table.left_out;
+    if (table.lead) json["lead"] = true;
   }
   return list;
 }

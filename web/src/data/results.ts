@@ -68,6 +68,7 @@ export interface Sentence {
   text: string;
   heads: string[];
   facts: Fact[];
+  lead?: boolean; // part of the answer
   aside?: boolean; // true for sentences on critical N or a null
   means?: string; // meaning for the reader
   next?: string; // sentence with the command to run next, in backticks
@@ -144,6 +145,7 @@ export interface ViewTable {
   rows: ViewCell[][];
   notes: string[];
   left_out: number;
+  lead?: boolean; // part of the answer
 }
 
 export class Results {
