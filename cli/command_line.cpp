@@ -60,9 +60,9 @@ int run_command(const std::vector<std::string>& arguments) {
                   .example =
                       "Example: headgauge scan gpt2 --text book.txt --out results\n"
                       "headgauge help COMMAND, or COMMAND --help, prints what a command takes."};
-  for (const auto add : {add_scan, add_compare, add_converge, add_report, add_diff, add_series,
-                         add_validate, add_plan, add_reproduce, add_merge, add_task, add_list,
-                         add_inspect, add_help, add_options_list}) {
+  for (const auto add : {add_scan, add_compare, add_cache, add_converge, add_report, add_diff,
+                         add_series, add_validate, add_plan, add_reproduce, add_merge, add_task,
+                         add_list, add_inspect, add_help, add_options_list}) {
     add(app);
   }
   std::string shown;

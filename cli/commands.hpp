@@ -7,6 +7,7 @@ namespace headgauge::cli {
 
 // Each function adds its sub-command to `app`.
 void add_scan(CommandNode& app);
+void add_cache(CommandNode& app);
 void add_compare(CommandNode& app);
 void add_converge(CommandNode& app);
 void add_diff(CommandNode& app);

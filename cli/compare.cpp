@@ -22,11 +22,26 @@ int run(CompareCommand& options) {
 
 }  // namespace
 
+void add_cache(CommandNode& app) {
+  const auto o = std::make_shared<CompareCommand>();
+  o->request.windows = {"auto"};
+  app.add({.name = "cache",
+           .about = "Say what a smaller key-value cache costs, on text and in answers",
+           .example = "Example: headgauge cache demo/model --text demo/text.txt --serve 32768",
+           .operands = {model_operand(o->run.input)},
+           .options = join_options(
+               {options_of(o->run.input),
+                only(options_of(o->request), {"window", "serve", "layers", "heads", "tasks",
+                                              "probe", "cases", "lengths", "threads", "seed"}),
+                options_of(o->run.output), run_options(o->run, false)}),
+           .run = [=](const CommandNode&) { return run(*o); }});
+}
+
 void add_compare(CommandNode& app) {
   const auto o = std::make_shared<CompareCommand>();
   const std::vector<Option> all = options_of(o->request);
-  const std::set<std::string> first = {"normalizer", "pattern", "each", "plan",
-                                       "confirm",    "layers",  "heads"};
+  const std::set<std::string> first = {"normalizer", "pattern", "window", "each",
+                                       "plan",       "confirm", "layers", "heads"};
   app.add({.name = "compare",
            .about = "Change the normalizer or pattern of attention, and measure again",
            .example = "Example: headgauge compare demo/model --text demo/text.txt --normalizer "

@@ -57,7 +57,12 @@ HeadInterventions make_interventions(const PerHead<HeadPlan>& heads, const Sourc
 // Returns the number of keys that a decoder holds for a key-value head after `context` tokens of a
 // causal model: all keys the head can see, those the pattern keeps (Pattern::cached_keys), or 1 for
 // the running mean of `uniform`.
+Index cached_keys(const HeadIntervention& head, int layer, const SourceInfo& source, Index context);
 Index cached_keys(const HeadPlan& head, int layer, const SourceInfo& source, Index context);
+
+// Returns the bytes of the whole cache after `context` tokens; heads that share keys hold those of
+// the head that keeps most.
+double cached_bytes(const HeadInterventions& heads, const SourceInfo& source, Index context);
 
 // Returns the share of the model's own key-value cache that the plan keeps after `context` tokens.
 double cache_share(const PerHead<HeadPlan>& heads, const SourceInfo& source, Index context);

@@ -50,6 +50,9 @@ struct CompareOptions {
   std::vector<std::shared_ptr<const Normalizer>> own_normalizers = {};
   std::vector<std::shared_ptr<const Pattern>> own_patterns = {};
   Each each = Each::none;
+  // The context, in tokens, for which the size of the cache is written; 0: the longest that the
+  // model was trained on or, where that is unknown, the longest that is measured.
+  int serve = 0;
 };
 
 std::vector<Option> options_of(CompareOptions& options);

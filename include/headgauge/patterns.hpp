@@ -58,6 +58,16 @@ std::unique_ptr<Pattern> make_pattern(std::string_view spec,
                                       std::string_view option = "ScanOptions::pattern");
 const std::vector<PatternInfo>& patterns();
 
+// Returns how many queries at the beginning of a document of `length` tokens keep all their keys in
+// every layer: those before the first that loses one. It does not depend on the vectors.
+Index queries_with_all_keys(const Pattern& pattern, const SourceInfo& source, Index length);
+// The same under the patterns of all heads.
+Index queries_with_all_keys(const HeadInterventions& heads, const SourceInfo& source, Index length);
+
+// Says which keys the pattern of a spec keeps, if these are the first and the last of a text:
+// "first 4 and last 508"; else returns the spec.
+std::string pattern_in_words(const std::string& spec);
+
 // Throws UsageError, which names the `option` in which the spec was given, if the pattern of that
 // spec drops no key of any layer in texts of `length` tokens.
 void require_dropped_keys(const std::string& spec, std::string_view option,

@@ -154,10 +154,16 @@ struct ScanRequest {
 };
 
 struct CompareRequest {
-  CompareOptions options = {};
+  CompareOptions options = {};  // without `measures`: the loss and the answers, if there are any
+  // Sizes of caches that keep the first 4 tokens and the latest ones, in tokens, beside the
+  // patterns of the options; {"auto"}: six. Where the options have no lengths, the texts are two to
+  // four times as long as the largest, as far as the model and the texts go.
+  std::vector<std::string> windows = {};
   std::vector<std::string> plans = {};  // plan files to compare with the unchanged model
   // Another text, on which interventions that lower the loss are measured again (confirm_gains()).
   Texts confirm = {};
+  // Without tasks, and with a pattern: 32 pass keys, if the model has a tokenizer; the probe "none"
+  // asks for nothing.
   TaskFiles tasks = {};
 };
 

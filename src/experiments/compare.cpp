@@ -246,6 +246,7 @@ class Comparison {
     leave_out_not_finite(results);
     write_token_losses(results);
     write_output_change(results);
+    write_cache(results);
     std::vector<const Results*> runs;
     for (const Results& run : runs_) {
       runs.push_back(&run);
@@ -305,7 +306,12 @@ class Comparison {
     if (options_.each == Each::none) {
       NextTokenMetrics metrics(info, {dim}, repeats, tasks, true, results);
       for (std::size_t k = 0; k < predicted_.size(); ++k) {
-        metrics.put(std::vector<Index>{static_cast<Index>(k)}, predicted_[0], predicted_[k]);
+        const std::vector<Index> cell = {static_cast<Index>(k)};
+        metrics.put(cell, predicted_[0], predicted_[k]);
+        if (k == 0 || !info.causal || dim != "pattern") continue;
+        const Index whole =
+            queries_with_all_keys(interventions_[finished_[k - 1]].heads, info, plan_.longest());
+        metrics.put_losing_keys(cell, predicted_[0], predicted_[k], whole);
       }
       return;
     }
@@ -335,6 +341,26 @@ class Comparison {
     if (*plan_.options.examples == 0) return;
     results.token_losses = find_token_losses(source_.info(), predicted_, *plan_.options.examples);
     results.passages = passages_around(results.token_losses, source_);
+  }
+
+  // Writes the size of the cache at the context that is served.
+  void write_cache(Results& results) const {
+    const SourceInfo& info = source_.info();
+    if (!info.causal || dimension_ != "pattern" || options_.each != Each::none) return;
+    const Index served = options_.serve > 0        ? options_.serve
+                         : info.trained_length > 0 ? info.trained_length
+                         : info.max_length > 0     ? info.max_length
+                                                   : plan_.longest();
+    results.set_coord("served", std::vector<double>{static_cast<double>(served)});
+    const std::vector<std::string> dims = {dimension_, "served"};
+    LabelledArray& bytes = add_declared(results, metric::served_cache_bytes, dims);
+    LabelledArray& share = add_declared(results, metric::served_cache_share, dims);
+    const double all = cached_bytes({info.layers, info.heads}, info, served);
+    for (Index k = 0; k <= std::ssize(finished_); ++k) {
+      bytes({k, 0}) =
+          k == 0 ? all : cached_bytes(interventions_[finished_[k - 1]].heads, info, served);
+      share({k, 0}) = bytes({k, 0}) / all;
+    }
   }
 
   // Writes what the pass over the original measured of the finished interventions.

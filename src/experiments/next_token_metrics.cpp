@@ -139,6 +139,30 @@ void NextTokenMetrics::put(std::span<const Index> cell, const Predictions& origi
   reach_->set(cell, {.value = first_octave_above(changes, kLost)});
 }
 
+void NextTokenMetrics::put_losing_keys(std::span<const Index> cell, const Predictions& original,
+                                       const Predictions& intervention, Index whole) {
+  if (loss_ == nullptr) return;
+  Series change = differences(text_losses(source_, intervention), text_losses(source_, original));
+  for (std::vector<double>& of : change) {
+    of.erase(of.begin(), of.begin() + std::min(whole, std::ssize(of)));
+  }
+  std::vector<std::string> dims = change_->dim_names();
+  std::erase(dims, kOutcome);
+  LabelledArray* metric = results_.metric(metric::loss_change_lost_keys);
+  if (metric == nullptr) {
+    metric = &add_declared(results_, metric::loss_change_lost_keys, dims)
+                  .with_standard_errors()
+                  .with_rows();
+  }
+  std::vector<Index> at(cell.begin(), cell.end());
+  at.push_back(0);
+  const auto lengths = results_.coord_numbers("length");
+  for (; at.back() < std::ssize(lengths); ++at.back()) {
+    const Index count = static_cast<Index>(lengths[at.back()]) - 1 - whole;
+    if (count > 0) metric->set(at, with_t_test(series_statistics(change, count)));
+  }
+}
+
 std::vector<TokenLoss> find_token_losses(const SourceInfo& source,
                                          std::span<const Predictions> predictions, Index most) {
   std::set<Place> chosen;

@@ -27,6 +27,9 @@ class NextTokenMetrics {
   // standard error comes from the differences token by token.
   void put(std::span<const Index> cell, const Predictions& original,
            const Predictions& intervention);
+  // The same of the tokens behind the first `whole` alone, whose queries keep all their keys.
+  void put_losing_keys(std::span<const Index> cell, const Predictions& original,
+                       const Predictions& intervention, Index whole);
 
  private:
   const SourceInfo& source_;

@@ -18,7 +18,8 @@ std::vector<Option> options_of(CompareOptions& o) {
   return join_options(
       {declared_options("CompareOptions", {{"normalizers", &o.normalizers},
                                            {"patterns", &o.patterns},
-                                           {"each", choice(o.each, {"none", "layer", "head"})}}),
+                                           {"each", choice(o.each, {"none", "layer", "head"})},
+                                           {"serve", &o.serve}}),
        scan});
 }
 

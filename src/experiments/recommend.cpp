@@ -11,6 +11,7 @@
 
 #include "experiments/gains.hpp"
 #include "findings/answers.hpp"
+#include "findings/costs.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/compare.hpp"
 #include "headgauge/diff.hpp"
@@ -109,6 +110,7 @@ class Recommendations {
   }
 
   void say_nothing_gains() {
+    if (results_.metric(metric::loss_change_lost_keys) != nullptr) return;  // see costs.hpp
     say("no_gain", *std::ranges::min_element(all_, {}, [](const Candidate& c) {
           return std::isnan(c.change.value) ? HUGE_VAL : c.change.value;
         }));
@@ -257,6 +259,9 @@ std::vector<SummaryLine> summarize_comparison(const Results& results) {
   const auto add = [&](std::vector<SummaryLine> more) {
     std::ranges::move(more, std::back_inserter(lines));
   };
+  if (results.metric(metric::loss_change_lost_keys) != nullptr) {
+    add(cost_sentences(results, "pattern"));
+  }
   if (results.changes) add(summarize_changes(results, *results.changes));
   if (results.metric(metric::loss_change) != nullptr && results.coord("pattern") != nullptr &&
       tasks_of(results).empty()) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "findings/answers.hpp"
+#include "findings/costs.hpp"
 #include "findings/roles.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/flags.hpp"
@@ -242,6 +243,9 @@ std::vector<SummaryLine> summarize_scan(const Results& results) {
   ScanScope scope(results);
   if (!longest_length(results) || scope.is_empty() || !has_rows_to_judge(results)) return lines;
   add_sentences("scan", results, scope.all(), lines);
+  if (results.coord(kSmaller) != nullptr) {
+    std::ranges::move(cost_sentences(results, kSmaller), std::back_inserter(lines));
+  }
   return lines;
 }
 

@@ -193,23 +193,35 @@ HeadInterventions make_interventions(const PerHead<HeadPlan>& heads, const Sourc
   return interventions;
 }
 
-Index cached_keys(const HeadPlan& head, int layer, const SourceInfo& source, Index context) {
+Index cached_keys(const HeadIntervention& head, int layer, const SourceInfo& source,
+                  Index context) {
   if (!source.has_attention(layer)) return 0;
   const Index window = source.windows.empty() ? 0 : source.windows[static_cast<std::size_t>(layer)];
   const Index visible = window > 0 ? std::min(window, context) : context;
-  if (!head.pattern.empty()) {
-    return std::min(visible, make_pattern(head.pattern)->cached_keys(context));
-  }
-  if (head.normalizer.empty()) return visible;
-  const bool mean = make_normalizer(head.normalizer)->softmax_scale({2, 1}) == 0.0;
-  return mean ? 1 : visible;
+  if (head.pattern != nullptr) return std::min(visible, head.pattern->cached_keys(context));
+  if (head.normalizer == nullptr) return visible;
+  return head.normalizer->softmax_scale({2, 1}) == 0.0 ? 1 : visible;
+}
+
+Index cached_keys(const HeadPlan& head, int layer, const SourceInfo& source, Index context) {
+  return cached_keys(make_intervention(head), layer, source, context);
+}
+
+double cached_bytes(const HeadInterventions& heads, const SourceInfo& source, Index context) {
+  const int shared = source.heads / source.kv_heads;
+  Index keys = 0, most = 0;
+  heads.each([&](int layer, int head, const HeadIntervention& of_head) {
+    most = std::max(most, cached_keys(of_head, layer, source, context));
+    if ((head + 1) % shared == 0) keys += std::exchange(most, 0);
+  });
+  return static_cast<double>(keys) * static_cast<double>(bytes_of_key(source));
 }
 
 double cache_share(const PerHead<HeadPlan>& heads, const SourceInfo& source, Index context) {
   Index kept = 0, all = 0;
   heads.each([&](int layer, int, const HeadPlan& of_head) {
     kept += cached_keys(of_head, layer, source, context);
-    all += cached_keys({}, layer, source, context);
+    all += cached_keys(HeadPlan{}, layer, source, context);
   });
   return static_cast<double>(kept) / static_cast<double>(all);
 }

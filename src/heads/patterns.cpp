@@ -36,25 +36,43 @@ const PatternRegistry& registry() {
   return all;
 }
 
-// Returns whether a query of a head of `length` tokens loses a key; how many are kept
-// does not depend on the vectors.
-bool drops_keys(const Pattern& pattern, const Visibility& seen, Index length) {
-  std::vector<float> signs(length), logits(length);
-  for (Index i = 0; i < length; ++i) signs[i] = i % 2 == 0 ? 1.0f : -1.0f;
-  HeadInput head;
-  head.visibility = seen;
-  head.queries = head.keys = {signs.data(), length, 1};
-  const auto mask = pattern.mask(head);
-  std::vector<std::uint32_t> kept;
-  for (Index query = length; query-- > 0;) {  // the last one loses most
-    const KeyRange range = seen.range(query, length);
-    mask->select(query, range, std::span(logits).first(range.size()), kept);
-    if (std::ssize(kept) < range.size()) return true;
+// Returns the visibility of each kind of layer.
+std::vector<Visibility> visibilities(const SourceInfo& source) {
+  if (!source.causal) return {Visibility::full()};
+  std::set<Index> windows;
+  for (const int layer : source.attention_layers()) {
+    windows.insert(layer < std::ssize(source.windows) ? source.windows[layer] : 0);
   }
-  return false;
+  std::vector<Visibility> kinds;
+  for (const Index window : windows) {
+    kinds.push_back(window > 0 ? Visibility::sliding_window(window) : Visibility::causal());
+  }
+  return kinds;
 }
 
 }  // namespace
+
+Index queries_with_all_keys(const Pattern& pattern, const SourceInfo& source, Index length) {
+  std::vector<float> signs(length), logits(length);
+  for (Index i = 0; i < length; ++i) signs[i] = i % 2 == 0 ? 1.0f : -1.0f;
+  Index first = length;
+  for (const Visibility& seen : visibilities(source)) {
+    HeadInput head;
+    head.visibility = seen;
+    head.queries = head.keys = {signs.data(), length, 1};
+    const auto mask = pattern.mask(head);
+    std::vector<std::uint32_t> kept;
+    const auto loses = [&](Index query) {
+      const KeyRange range = seen.range(query, length);
+      mask->select(query, range, std::span(logits).first(range.size()), kept);
+      return std::ssize(kept) < range.size();
+    };
+    Index query = 0;
+    while (query < first && !loses(query)) ++query;
+    first = query;
+  }
+  return first;
+}
 
 std::unique_ptr<Pattern> make_pattern(std::string_view spec, std::string_view option) {
   return registry().make(registry().parse(spec, option));
@@ -64,19 +82,32 @@ const std::vector<PatternInfo>& patterns() {
   return registry().infos();
 }
 
+Index queries_with_all_keys(const HeadInterventions& heads, const SourceInfo& source,
+                            Index length) {
+  std::set<const Pattern*> patterns;
+  heads.each([&](int, int, const HeadIntervention& here) { patterns.insert(here.pattern.get()); });
+  patterns.erase(nullptr);
+  Index first = length;
+  for (const Pattern* pattern : patterns) {
+    first = std::min(first, queries_with_all_keys(*pattern, source, length));
+  }
+  return first;
+}
+
+std::string pattern_in_words(const std::string& spec) {
+  const auto has_name = [&](const PatternInfo& one) {
+    return spec == one.name || spec.starts_with(one.name + ":");
+  };
+  if (std::ranges::none_of(patterns(), has_name)) return spec;
+  const auto kept = make_pattern(spec)->first_and_last();
+  if (!kept) return spec;
+  return kept->first > 0 ? fmt::format("first {} and last {}", kept->first, kept->last)
+                         : fmt::format("last {}", kept->last);
+}
+
 void require_dropped_keys(const std::string& spec, std::string_view option,
                           const SourceInfo& source, Index length) {
-  const auto pattern = make_pattern(spec, option);
-  std::set<Index> windows;
-  for (const int layer : source.attention_layers()) {
-    windows.insert(layer < std::ssize(source.windows) ? source.windows[layer] : 0);
-  }
-  for (const Index window : windows) {
-    const Visibility seen = !source.causal ? Visibility::full()
-                            : window > 0   ? Visibility::sliding_window(window)
-                                           : Visibility::causal();
-    if (drops_keys(*pattern, seen, length)) return;
-  }
+  if (queries_with_all_keys(*make_pattern(spec, option), source, length) < length) return;
   throw UsageError(fault(std::string(option),
                          fmt::format("a pattern that drops keys at a length of at most {}", length),
                          spec + ", which keeps all",

@@ -78,7 +78,7 @@ std::vector<HeadPlan> candidates_of(const PlanOptions& options, const std::vecto
 double fixed_share(const SourceInfo& source, const HeadSelection& changed, Index context) {
   Index all = 0, fixed = 0;
   for (int layer = 0; layer < source.layers; ++layer) {
-    const Index keys = cached_keys({}, layer, source, context);
+    const Index keys = cached_keys(HeadPlan{}, layer, source, context);
     all += keys;
     if (!changed.layer(layer)) fixed += keys;
   }

@@ -95,6 +95,7 @@ std::string needs_of_groups() {
 // caller's. Requested groups that it does not allow are left out; if no group remains, that is an
 // error.
 void resolve_measures(ScanOptions& options, const SourceInfo& source) {
+  if (std::ranges::count(options.measures, "all") > 0) options.measures.clear();
   std::vector<std::string> possible;
   for (const MetricGroup& group : metric_groups()) {
     if (group.command == "scan" && can_measure(group, options.measure, source)) {

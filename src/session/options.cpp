@@ -18,7 +18,8 @@ std::vector<Option> options_of(ScanRequest& o) {
 std::vector<Option> options_of(CompareRequest& o) {
   return join_options(
       {options_of(o.options),
-       declared_options("CompareRequest", {{"plans", &o.plans}, {"confirm", &o.confirm}}),
+       declared_options("CompareRequest",
+                        {{"windows", &o.windows}, {"plans", &o.plans}, {"confirm", &o.confirm}}),
        options_of(o.tasks, "CompareRequest")});
 }
 

@@ -1,9 +1,11 @@
 #include "headgauge/session.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "experiments/resolved_comparison.hpp"
+#include "session/caches.hpp"
 #include "session/finish.hpp"
 #include "session/planned.hpp"
 
@@ -22,7 +24,7 @@ void require_something_to_compare(const CompareRequest& request) {
   const CompareOptions& options = request.options;
   const bool patterns = !options.patterns.empty() || !options.own_patterns.empty();
   const bool normalizers = !options.normalizers.empty() || !options.own_normalizers.empty();
-  if (!normalizers && !patterns && request.plans.empty()) {
+  if (!normalizers && !patterns && request.windows.empty() && request.plans.empty()) {
     throw UsageError(fault("compare", "normalizers, patterns or plans to compare",
                            "no CompareOptions::normalizers, no CompareOptions::patterns and no "
                            "CompareRequest::plans",
@@ -84,10 +86,21 @@ Results Session::scan(ScanRequest request) {
     PlanInput plan{request.plan};
     plan.apply(*source, request.options);
     Results measured = headgauge::scan(*source, request.options, running.observer(), run_.stop);
+    const auto pass = pass_over_scan(input, request, source->info());
+    Results caches;
+    if (pass && *pass * kTrialPasses < 1 && !measured.partial) {
+      caches = try_caches(*source, request.options, running.observer(), run_.stop);
+    }
     if (!running.has_results()) return measured;
     described(*source);
     plan.describe(measured);
-    complete(measured, {input, options_of(request), "ScanRequest::"});
+    measured.partial = measured.partial || caches.partial;
+    if (caches.coord("pattern") != nullptr) add_caches(caches, measured);
+    complete(measured, {input, options_of(request), "ScanRequest::", [&](const Results& results) {
+                          std::vector<SummaryLine> lines = summarize(results);
+                          if (pass) say_what_is_open(*pass, results, lines);
+                          return lines;
+                        }});
     return measured;
   });
   running.save(results);
@@ -100,8 +113,10 @@ Results Session::compare(CompareRequest request) {
   Running running = begin();
   Input input = this->input("compare");
   input.take(request.options.scan);
-  input.read_again = !request.confirm.empty() || !request.tasks.probes.empty();
-  input.cases = load_cases(input, request.tasks, request.options.scan.seed);
+  input.read_again = !request.confirm.empty() || !request.tasks.probes.empty() ||
+                     !request.windows.empty() || !request.options.patterns.empty();
+  const std::vector<std::string> notices = add_windows(input, request);
+  input.cases = cases_to_compare(input, request);
   const auto source = open_source(input);
   if (!request.confirm.empty() && !source->info().has_text()) {
     throw UsageError(fault("CompareRequest::confirm", "a text to measure on, too", kNoTexts,
@@ -109,6 +124,9 @@ Results Session::compare(CompareRequest request) {
   }
   request.options.scan.examples = kept_tokens(request.options, source->info());
   ScanOptions& scan = request.options.scan;
+  if (scan.measures.empty() && scan.own_measures.empty() && source->info().has_loss) {
+    scan.measures = {"model", "answers"};
+  }
   CompareRequest recorded = request;
   ScanOptions& filled = recorded.options.scan = resolved(scan, source->info());
   const bool asks = !scan.layers.empty() || !scan.heads.empty() || !request.plans.empty();
@@ -148,6 +166,7 @@ Results Session::compare(CompareRequest request) {
     Results measured = compared();
     if (!running.has_results()) return measured;
     described(*source);
+    std::ranges::copy(notices, std::back_inserter(measured.notices));
     if (!asks && !scan.layers.empty()) {
       measured.notices.push_back(
           kept_windows_notice(source->info(), scan.layers, "ScanOptions::layers"));

@@ -16,19 +16,14 @@ struct Form {
 };
 
 const Form& form_of(const std::string& name) {
-  static const std::map<std::string, Form> forms = {{"nats", {1, "{:+.4f}", "{:.4f}"}},
-                                                    {"signed", {1, "{:+.2f}", "{:.2f}"}},
-                                                    {"fixed", {1, "{:.2f}", "{:.2f}"}},
-                                                    {"fixed3", {1, "{:.3f}", "{:.3f}"}},
-                                                    {"fixed4", {1, "{:.4f}", "{:.4f}"}},
-                                                    {"whole", {1, "{:.0f}", "{:.0f}"}},
-                                                    {"percent", {100, "{:.0f}", "{:.0f}"}},
-                                                    {"percent1", {100, "{:.1f}", "{:.1f}"}},
-                                                    {"digits", {1, "{:.3g}", "{:.2g}"}},
-                                                    {"digits4", {1, "{:.4g}", "{:.4g}"}},
-                                                    {"change", {1, "{:+.3g}", "{:.2g}"}},
-                                                    {"slope", {1, "{:+.2g}", "{:.2g}"}},
-                                                    {"plain", {1, "{}", "{}"}}};
+  static const std::map<std::string, Form> forms = {
+      {"nats", {1, "{:+.4f}", "{:.4f}"}},        {"signed", {1, "{:+.2f}", "{:.2f}"}},
+      {"fixed", {1, "{:.2f}", "{:.2f}"}},        {"fixed3", {1, "{:.3f}", "{:.3f}"}},
+      {"fixed4", {1, "{:.4f}", "{:.4f}"}},       {"whole", {1, "{:.0f}", "{:.0f}"}},
+      {"percent", {100, "{:.0f}", "{:.0f}"}},    {"percent1", {100, "{:.1f}", "{:.1f}"}},
+      {"digits", {1, "{:.3g}", "{:.2g}"}},       {"digits4", {1, "{:.4g}", "{:.4g}"}},
+      {"megabytes", {1e-6, "{:.3g}", "{:.3g}"}}, {"change", {1, "{:+.3g}", "{:.2g}"}},
+      {"slope", {1, "{:+.2g}", "{:.2g}"}},       {"plain", {1, "{}", "{}"}}};
   const auto found = forms.find(name);
   if (found == forms.end()) throw std::logic_error("catalogue: no way to show \"" + name + "\"");
   return found->second;

@@ -13,6 +13,7 @@
 #include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/compare.hpp"
+#include "headgauge/patterns.hpp"
 #include "headgauge/ranks.hpp"
 #include "headgauge/text.hpp"
 #include "headgauge/view.hpp"
@@ -118,7 +119,9 @@ class TableMaker {
     const std::vector<Index> tasks = tasks_of(results_);
     for (Index i = 0; i < dim->size(); ++i) {
       if (name == kTasks && std::ranges::count(tasks, i) == 0) continue;
-      list.push_back({{{dim->name(), i}}, {dim->label(i)}, {i}, i});
+      const std::string label = dim->label(i);
+      list.push_back(
+          {{{dim->name(), i}}, {declared_.lead ? pattern_in_words(label) : label}, {i}, i});
     }
     return list;
   }
@@ -332,10 +335,11 @@ class TableMaker {
                 .title = in_words(declared_.title, of),
                 .lead = declared_.lead};
     for (const std::string& dim : declared_.rows) {
-      const std::string name = dim == kHeads            ? "head"
-                               : dim == kTasks          ? "task"
-                               : dim == "series_metric" ? "metric"
-                                                        : dim_of(dim);
+      const std::string name = dim == kHeads                       ? "head"
+                               : dim == kTasks                     ? "task"
+                               : dim == "series_metric"            ? "metric"
+                               : declared_.lead && dim != "change" ? "each head sees"
+                                                                   : dim_of(dim);
       table.columns.push_back({.title = name, .number = dim == kHeads || name == "layer"});
     }
     if (!declared_.best.empty()) {
