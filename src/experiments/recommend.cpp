@@ -79,7 +79,8 @@ class Recommendations {
         confirmed_(results, kConfirmed) {}
 
   std::vector<SummaryLine> lines() {
-    if (all_.empty()) return {};
+    // What nobody expects to lower the loss is judged by its cost (findings/costs.hpp).
+    if (all_.empty() || (best_.empty() && results_.coord("served") != nullptr)) return {};
     scope_.count("tries", gains_.tried())
         .count("gains", best_.size())
         .give_if("of_heads", all_.front().head.has_value())
@@ -110,7 +111,6 @@ class Recommendations {
   }
 
   void say_nothing_gains() {
-    if (results_.metric(metric::loss_change_lost_keys) != nullptr) return;  // see costs.hpp
     say("no_gain", *std::ranges::min_element(all_, {}, [](const Candidate& c) {
           return std::isnan(c.change.value) ? HUGE_VAL : c.change.value;
         }));
@@ -259,9 +259,7 @@ std::vector<SummaryLine> summarize_comparison(const Results& results) {
   const auto add = [&](std::vector<SummaryLine> more) {
     std::ranges::move(more, std::back_inserter(lines));
   };
-  if (results.metric(metric::loss_change_lost_keys) != nullptr) {
-    add(cost_sentences(results, "pattern"));
-  }
+  if (results.coord("served") != nullptr) add(cost_sentences(results, "pattern"));
   if (results.changes) add(summarize_changes(results, *results.changes));
   if (results.metric(metric::loss_change) != nullptr && results.coord("pattern") != nullptr &&
       tasks_of(results).empty()) {

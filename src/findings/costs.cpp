@@ -41,29 +41,30 @@ Cost judge_answers(const MetricCell& kept) {
 
 std::vector<SummaryLine> cost_sentences(const Results& results, const std::string& dim) {
   std::map<Cost, std::vector<Scope>> lists;
-  bool asks = false;
+  bool asks = false, has_rise = false;
   const Dimension& changes = results.require_coord(dim);
   for (Index k = dim == "pattern" ? 1 : 0; k < changes.size(); ++k) {
     const auto rise = find_cell(results, metric::loss_change_lost_keys, {{dim, k}});
-    if (!rise) continue;
-    Cost cost = judge_loss(*rise);
+    std::optional<Cost> cost;
+    if (rise) cost = judge_loss(*rise);
+    has_rise = has_rise || rise;
     for (const Index task : tasks_of(results)) {
       const auto kept = find_cell(results, metric::answers_kept, {{dim, k}, {kOutcome, task}});
       const auto done = find_cell(results, metric::does_task, {{dim, 0}, {kOutcome, task}});
       if (!kept || !done || done->value != 1) continue;
       asks = true;
       const Cost of_answers = judge_answers(*kept);
-      if (of_answers == Cost::more || (cost == Cost::little && of_answers != cost)) {
-        cost = of_answers;
-      }
+      if (!cost || *cost == Cost::little || of_answers == Cost::more) cost = of_answers;
     }
+    if (!cost) continue;
     Scope scope({{dim, k}});
     scope.give("change", pattern_in_words(changes.label(k)));
-    lists[cost].push_back(std::move(scope));
+    lists[*cost].push_back(std::move(scope));
   }
   if (lists.empty()) return {};
   Scope scope;
   scope.give_if("asks_answers", asks)
+      .give_if("has_rise", has_rise)
       .give_if("has_tasks", !tasks_of(results).empty())
       .count("tries",
              lists[Cost::little].size() + lists[Cost::more].size() + lists[Cost::not_shown].size());

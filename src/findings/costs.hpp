@@ -12,7 +12,7 @@ namespace headgauge {
 inline constexpr const char* kSmaller = "smaller";
 
 // Says which changes along `dim` are shown to cost little, which are shown to cost more, and which
-// are not shown to do either; nothing if no loss of tokens that lose keys was measured.
+// are not shown to do either, on text, in answers or both; nothing if neither was measured.
 std::vector<SummaryLine> cost_sentences(const Results& results, const std::string& dim);
 
 }  // namespace headgauge

@@ -108,6 +108,20 @@ Cases cases_to_compare(const Input& input, CompareRequest& request) {
   }
 }
 
+std::shared_ptr<HeadSource> open_to_compare(Input& input, CompareRequest& request,
+                                            const TaskFiles& asked,
+                                            std::vector<std::string>& notices) {
+  try {
+    return open_source(input);
+  } catch (const UnsupportedError& error) {
+    if (!asked.empty() || input.cases.documents.empty() || input.texts.empty()) throw;
+    notices.push_back(fmt::format("no answers were asked for: {}", error.what()));
+    input.cases = {};
+    request.tasks = asked;
+    return open_source(input);
+  }
+}
+
 std::optional<double> pass_over_scan(const Input& input, const ScanRequest& request,
                                      const SourceInfo& source) {
   const ScanOptions& options = request.options;
@@ -165,7 +179,8 @@ void add_caches(const Results& compared, Results& results) {
     LabelledArray to = undefined_like(changed, std::move(dims));
     to.change_of.clear();
     changed.each([&](std::span<const Index> at, std::size_t) { to.set(at, changed.at(at)); });
-    results.add_metric(name, std::move(to));
+    const bool of_all = name == std::string_view(metric::loss_change);  // a diff has that name, too
+    results.add_metric(of_all ? metric::smaller_loss_change : name, std::move(to));
   }
 }
 

@@ -1,6 +1,7 @@
 // Fills in what a comparison of smaller caches measures where the request does not say it.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -18,6 +19,12 @@ std::vector<std::string> add_windows(Input& input, CompareRequest& request);
 // Asks for pass keys if the request has patterns, but no tasks, and the model can be asked; else a
 // notice says why not. Returns the cases of all tasks.
 Cases cases_to_compare(const Input& input, CompareRequest& request);
+
+// Opens the source; without those cases, and with a notice, if `asked` has no tasks and the model
+// predicts no next token.
+std::shared_ptr<HeadSource> open_to_compare(Input& input, CompareRequest& request,
+                                            const TaskFiles& asked,
+                                            std::vector<std::string>& notices);
 
 // Estimates how long a pass of the model over its texts takes, as a share of the scan; nothing if
 // the scan is none of all metrics of a causal model as it is.

@@ -115,9 +115,9 @@ Results Session::compare(CompareRequest request) {
   input.take(request.options.scan);
   input.read_again = !request.confirm.empty() || !request.tasks.probes.empty() ||
                      !request.windows.empty() || !request.options.patterns.empty();
-  const std::vector<std::string> notices = add_windows(input, request);
+  std::vector<std::string> notices = add_windows(input, request);
   input.cases = cases_to_compare(input, request);
-  const auto source = open_source(input);
+  const auto source = open_to_compare(input, request, asked.tasks, notices);
   if (!request.confirm.empty() && !source->info().has_text()) {
     throw UsageError(fault("CompareRequest::confirm", "a text to measure on, too", kNoTexts,
                            "add text_files(FILE)"));

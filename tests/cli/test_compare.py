@@ -24,7 +24,12 @@ class CompareTest(CommandTest):
 class Compare(CompareTest):
     def test_the_files(self) -> None:
         results = self.compare(
-            "--normalizer", "ssmax:s=0.43,b=0,sparsemax", "--normalizer", "entmax:alpha=1.25"
+            "--normalizer",
+            "ssmax:s=0.43,b=0,sparsemax",
+            "--normalizer",
+            "entmax:alpha=1.25",
+            "--measures",
+            "all",
         )
         normalizers = ["original", "ssmax:s=0.43,b=0", "sparsemax", "entmax:alpha=1.25"]
         self.assertEqual(results["coords"]["normalizer"], normalizers)
@@ -67,7 +72,7 @@ class Compare(CompareTest):
         self.assertEqual(results["metrics"]["kl"]["values"][1], [0, 0])
 
     def test_nothing_is_said_of_what_equal_weights_are_by_definition(self) -> None:
-        results = self.compare("--normalizer", "uniform,ssmax")
+        results = self.compare("--normalizer", "uniform,ssmax", "--measures", "all")
         said = [line["text"] for line in results["summary"] if " went from " in line["text"]]
         self.assertTrue(said)
         self.assertEqual([line for line in said if " under uniform" in line], [])
@@ -85,7 +90,7 @@ class Compare(CompareTest):
         # There is no tokenizer, and so no probe.
         command = "`headgauge compare model --tokens ids.txt --tasks FILE --pattern "
         self.assertIn(command, found[said]["next"])
-        few = "--lengths 64 --pattern window:size=24 --measures weights"
+        few = "--lengths 64 --pattern window:size=24 --measures weights --probe none"
         probe = "--pattern window:size=24 --probe replay`"
         self.assertIn(probe, self.succeed(*DEMO, *few.split()).out)
         for text in found:

@@ -97,7 +97,7 @@ class TokenLosses(CommandTest):
 
     def test_the_largest_changes_in_their_text(self) -> None:
         self.write("text.txt", TEXT)
-        results = self.compare("--text", "text.txt", "--lengths", "128")
+        results = self.compare("--text", "text.txt", "--lengths", "128", "--probe", "none")
         self.assertEqual(results["settings"]["examples"], 16)
         self.assertGreaterEqual(len(results["token_losses"]), 16)
         positions = {token["position"] for token in results["token_losses"]}

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "faults.hpp"
+#include "headgauge/attention_plan.hpp"
 #include "heads/asked_masks.hpp"
 
 namespace headgauge {
@@ -86,6 +87,59 @@ TEST_P(EveryVisibility, APatternThatDropsNoKeyByItsDefinitionIsRefused) {
           << definition.spec << " of " << length;
     }
   }
+}
+
+TEST_P(EveryVisibility, QueriesKeepAllKeysUpToTheFirstThatLosesOneByItsDefinition) {
+  const Index length = GetParam();
+  for (const Definition& definition : definitions()) {
+    const HeadInput head = bare_head();
+    Index first = 0;
+    while (first < length && std::ssize(brute(head, first, length, definition.causal)) ==
+                                 head.visibility.range(first, length).size()) {
+      ++first;
+    }
+    SourceInfo source;
+    source.layers = 1;
+    EXPECT_EQ(queries_with_all_keys(*make_pattern(definition.spec), source, length), first)
+        << definition.spec << " of " << length;
+  }
+}
+
+TEST(DroppedKeys, OfTheFirstHeadThatLosesOneCount) {
+  SourceInfo source;
+  source.layers = 1;
+  source.heads = 3;
+  HeadInterventions heads(1, 3);
+  EXPECT_EQ(queries_with_all_keys(heads, source, 40), 40);
+  heads(0, 1).pattern = make_pattern("window:size=20");
+  heads(0, 2).pattern = make_pattern("sinks:sinks=4,window=8");
+  EXPECT_EQ(queries_with_all_keys(heads, source, 40), 12);
+}
+
+TEST(Patterns, OfTheFirstAndTheLastKeysHaveWords) {
+  EXPECT_EQ(pattern_in_words("sinks:sinks=4,window=508"), "first 4 and last 508");
+  EXPECT_EQ(pattern_in_words("window:size=512"), "last 512");
+  EXPECT_EQ(pattern_in_words("topk:k=8"), "topk:k=8");
+  EXPECT_EQ(pattern_in_words("plans/small.json"), "plans/small.json");
+}
+
+TEST(CachedBytes, AreThoseOfTheSharingHeadThatKeepsMost) {
+  SourceInfo source;
+  source.layers = 2;
+  source.heads = 4;
+  source.kv_heads = 2;
+  source.head_dim = 8;
+  source.element_bytes = 2;
+  source.windows = {16, 0};
+  HeadInterventions heads(2, 4);
+  constexpr double kKey = 2 * 8 * 2;  // key and value, 8 numbers of 2 bytes
+  EXPECT_EQ(cached_bytes(heads, source, 100), (2 * 16 + 2 * 100) * kKey);
+  heads.each([](int layer, int head, HeadIntervention& here) {
+    if (head < 2 || layer == 0) here.pattern = make_pattern("sinks:sinks=4,window=28");
+  });
+  EXPECT_EQ(cached_bytes(heads, source, 100), (2 * 16 + 32 + 100) * kKey);
+  heads(1, 1).pattern = make_pattern("window:size=50");
+  EXPECT_EQ(cached_bytes(heads, source, 100), (2 * 16 + 50 + 100) * kKey);
 }
 
 TEST(DroppedKeys, AreFewerThanThePatternsOfContentHold) {
