@@ -35,7 +35,8 @@ def declared(title: str, listed: list[dict[str, Any]]) -> str:
     for entry in listed:
         spec = ":".join(part for part in (entry["name"], entry["parameters"]) if part)
         accepts = "; ".join(f"`{parameter['key']}`: {parameter['takes']}" for parameter in entry["accepts"])
-        rows.append([f"**{spec}**", *(text.replace("|", r"\|") for text in (entry["formula"], accepts, entry["source"]))])
+        row = [f"**{spec}**", entry["formula"], accepts, entry["source"]]
+        rows.append([cell.replace("|", r"\|") for cell in row])
     return table([title, "", "takes", "source"], rows)
 
 

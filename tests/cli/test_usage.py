@@ -8,7 +8,7 @@ import sys
 
 from tests.cli.checkpoints import copy_golden
 from tests.cli.command import BAD_INPUT, USAGE, CommandTest, Finished, environment, run
-from tests.places import ROOT
+from tests.places import BINARY, ROOT
 
 COMMANDS = ("scan", "compare", "converge", "reproduce", "diff", "report", "list", "inspect")
 # Commands that have commands of their own.
@@ -233,6 +233,10 @@ class Lists(UsageTest):
         document = (ROOT / "docs/formats.md").read_text()
         for metric in json.loads(self.succeed("list", "measures", "--json").out):
             self.assertRegex(document, rf"(?m)^\|[^|]*\| `{metric['name']}` \| ")
+
+    def test_no_table_of_the_docs_is_stale(self) -> None:
+        done = self.other(sys.executable, ROOT / "tools/docs.py", "--check", BINARY)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_a_changed_declaration_makes_the_tables_stale(self) -> None:
         for part in ("tools/docs.py", "docs/formats.md", "catalogue"):
