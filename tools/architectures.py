@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs every model type of the installed transformers, made tiny, and writes what becomes of each to docs/python.md.
+"""Runs every model type of the installed transformers, made tiny, and writes what becomes of each to docs/model-types.md.
 
     tools/architectures.py [--check] [--jobs N] [TYPE...]     TYPE: these alone, which are printed
 
@@ -25,7 +25,7 @@ from pathlib import Path
 import transformers
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs/python.md"
+PAGE = ROOT / "docs/model-types.md"
 MARKED = re.compile(r"(<!-- tools/architectures\.py -->\n).*?(<!-- end architectures -->)", re.DOTALL)
 LIMIT = 900  # seconds that a model type may wait; what computes for long a worker ends itself
 Outcomes = dict[str, tuple[str, str]]
@@ -145,7 +145,7 @@ def main() -> int:
     elif f"transformers {transformers.__version__}, " not in before:
         print(made)  # for another version the table says nothing
     elif after != before:
-        print("stale: docs/python.md; run tools/architectures.py", file=sys.stderr)
+        print("stale: docs/model-types.md; run tools/architectures.py", file=sys.stderr)
         return 1
     return 0
 

@@ -29,19 +29,15 @@ def table(titles: list[str], rows: list[list[str]]) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in cells)
 
 
-def parameters(listed: list[dict[str, Any]]) -> str:
+def declared(title: str, listed: list[dict[str, Any]]) -> str:
+    """What each normalizer or pattern does, the parameters that it takes with their defaults, and its source."""
     rows = []
     for entry in listed:
-        for place, parameter in enumerate(entry["accepts"]):
-            default = parameter["default"]
-            row = [
-                f"`{entry['name']}`" if place == 0 else "",
-                f"`{parameter['key']}`",
-                default if isinstance(default, str) else f"{default:g}",
-                parameter["takes"],
-            ]
-            rows.append(row)
-    return table(["name", "parameter", "default", "takes"], rows)
+        spec = ":".join(part for part in (entry["name"], entry["parameters"]) if part)
+        accepts = "; ".join(f"`{parameter['key']}`: {parameter['takes']}" for parameter in entry["accepts"])
+        row = [f"**{spec}**", entry["formula"], accepts, entry["source"]]
+        rows.append([cell.replace("|", r"\|") for cell in row])
+    return table([title, "", "takes", "source"], rows)
 
 
 PARTS = {"interval": "`low`, `high`", "test": "`p`"}
@@ -91,7 +87,7 @@ def metrics(command: str) -> str:
     return table(["group", "metric", "dims", "unit", "meaning"], rows)
 
 
-COMMANDS = ("scan", "compare", "converge", "validate", "plan", "merge", "report", "diff", "series", "reproduce limits", "reproduce tokens",
+COMMANDS = ("scan", "compare", "converge", "cache", "validate", "plan", "merge", "report", "diff", "series", "reproduce limits", "reproduce tokens",
             "task", "inspect", "list measures")  # fmt: skip
 Options = list[dict[str, str]]
 
@@ -120,7 +116,7 @@ def options_of(command: str, listed: Options) -> str:
     parts = [table([group, ""], option_rows(some)) for group, some in groups.items()]
     if shared:
         names = [[g, ", ".join(f"`--{o['name']}`" for o in some)] for g, some in shared.items()]
-        parts.append(table(["as for [scan](#scan)", ""], names))
+        parts.append(table(["as for [scan](scan.md#options)", ""], names))
     return "\n".join(parts)
 
 
@@ -149,8 +145,8 @@ def tables(program: Path) -> dict[str, Callable[[], str]]:
         return lambda: options_of(command, listed("options"))
 
     return {
-        "normalizers": lambda: parameters(listed("list", "normalizers", "--json")),
-        "patterns": lambda: parameters(listed("list", "patterns", "--json")),
+        "normalizers": lambda: declared("normalizer", listed("list", "normalizers", "--json")),
+        "patterns": lambda: declared("pattern", listed("list", "patterns", "--json")),
         "former_names": former_names,
         "metrics_of_scan": lambda: metrics("scan"),
         "metrics_of_compare": lambda: metrics("compare"),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the tables of a note on docs/validity.md anew from the results of headgauge validate.
+"""Writes the tables of a note on docs/validate.md anew from the results of headgauge validate.
 
 tools/validity.py NAME=FOLDER...    folders that hold results.json
 """

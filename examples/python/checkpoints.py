@@ -56,7 +56,7 @@ def copying_loss(model: LlamaForCausalLM, ids: torch.Tensor) -> torch.Tensor:
 def table(series: headgauge.Results) -> str:
     """A line for each metric: the change of every head that is shown to change, and the step of half of it."""
     change, half = series["series_change"].values, series["series_half_step"].values
-    p = series["series_change_p"].values
+    p = series["series_change"].p
     lines = ["| metric | heads 0 to 3 of layer 0 | of layer 1 |", "|---|---|---|"]
     for place, metric in enumerate(series.coords["series_metric"]):
         layers = [

@@ -1,4 +1,4 @@
-"""Makes the tables and the figure of docs/training.md and its notes from the logs of run.py.
+"""Makes the tables and the figure of the notes on training (docs/training.md) from the logs of run.py.
 
     python tables.py [--collect runs] [--logs logs.jsonl] [--page PAGE...]
 

@@ -22,7 +22,7 @@ enum class MetricKind {
 };
 
 // A flag: a property of a head that deserves the user's attention, declared by the metric that it
-// is based on, for the results, the legend of the table, the page and the docs. docs/validity.md
+// is based on, for the results, the legend of the table, the page and the docs. docs/validate.md
 // says what the flags predict of the loss when a head is changed.
 struct FlagInfo {
   enum class Rule {

@@ -1,6 +1,6 @@
 // Measures how much context a head needs (arXiv 2512.10656): its horizon and the rate that follows
 // from it, the error of its output over a subsample of the tokens, and the number of keys that
-// suffice (docs/convergence.md).
+// suffice (docs/converge.md).
 #pragma once
 
 #include <stop_token>

@@ -1,5 +1,5 @@
 // Options, each declared once, in options/*.json: the command line, the settings of the results
-// file and the tables of docs/cli.md come from the same declaration.
+// file and the tables of the pages of the commands come from the same declaration.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Tests whether a metric of a head predicts how the loss changes when that head is changed, head by
-// head and text by text (docs/validity.md).
+// head and text by text (docs/validate.md).
 #pragma once
 
 #include <functional>

@@ -20,7 +20,7 @@ if not MISSING:
 
     from headgauge._config import of_layers
 
-PAGE = Path(__file__).resolve().parents[2] / "docs/python.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs/model-types.md"
 
 
 def known(kind: str) -> bool:

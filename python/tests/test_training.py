@@ -1,5 +1,7 @@
-"""examples/training: what it draws, and that it trains the same bits again."""
+"""examples/training: what it draws, and that it trains the same bits again; and examples/python/checkpoints.py."""
 
+import contextlib
+import io
 import itertools
 import json
 import subprocess
@@ -14,9 +16,10 @@ from needs_torch import MISSING, TorchTest, torch
 from test_live import ROOT
 
 FOLDER = ROOT / "examples/training"
-sys.path.insert(0, str(FOLDER))
+sys.path[:0] = [str(FOLDER), str(ROOT / "examples/python")]
 
 if not MISSING:
+    import checkpoints
     import decoder
     import forecast
     import logs
@@ -36,6 +39,18 @@ def program(*words: Any) -> str:
     if done.returncode != 0:
         raise AssertionError(done.stderr)
     return done.stdout
+
+
+class Checkpoints(TorchTest):
+    def test_each_metric_has_a_line_of_what_changed(self) -> None:
+        said = io.StringIO()
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(checkpoints, "STEPS", (0, 5)):
+            with contextlib.redirect_stdout(said):
+                checkpoints.main(Path(folder))
+            self.assertTrue((Path(folder) / "report.html").exists())
+        lines = [line for line in said.getvalue().splitlines() if line.startswith("| `")]
+        self.assertEqual({line.split("`")[1] for line in lines}, set(checkpoints.METRICS))
+        self.assertIn(" (5)", said.getvalue())
 
 
 class Drawn(TorchTest):

@@ -9,7 +9,7 @@ from tests.places import DATA, ROOT
 
 DEMO = (str(ROOT / "demo/model"), "--text", str(ROOT / "demo/text.txt"), "--measures", "weights")
 
-# docs/convergence.md: the heads, the pattern, the change of the loss that it states.
+# The note on the context of heads: the heads, the pattern, the change of the loss that it states.
 FOLLOWED = (
     (("--layers", "4,5"), "sinks:sinks=4,window=296", 0.0003),
     (("--layers", "4,5"), "sinks:sinks=4,window=60", -0.006),
@@ -22,7 +22,7 @@ FOLLOWED = (
 )
 
 
-# docs/choosing.md, its conclusion: the heads, the normalizer, what it states of the demo text, the
+# The note on choosing a rule, its conclusion: the heads, the normalizer, what it states of the demo text, the
 # licence, and three excerpts of the novel (None: not stated).
 CHOSEN = (
     (("--heads", "1.5"), "ssmax", -0.0116, -0.0073, (None, None, None)),
@@ -81,7 +81,7 @@ class Advice(CommandTest):
         return "excerpt.txt"
 
     def test_what_choosing_concludes_is_what_comes_of_it(self) -> None:
-        text = (ROOT / "docs/choosing.md").read_text()
+        text = (ROOT / "docs/notes/2026-11-30-choosing-a-rule.md").read_text()
         for heads, normalizer, demo, licence, novel in CHOSEN:
             for path, stated in ((ROOT / "demo/text.txt", demo), (ROOT / "LICENSE", licence)):
                 change, _ = self.change_of(path, *heads, "--normalizer", normalizer)
@@ -95,7 +95,7 @@ class Advice(CommandTest):
                 self.assertIn(f"{stated:+.3f}", text)
 
     def test_the_loss_is_what_the_docs_say(self) -> None:
-        text = (ROOT / "docs/convergence.md").read_text()
+        text = (ROOT / "docs/notes/2026-11-30-context-of-heads.md").read_text()
         for heads, pattern, stated in FOLLOWED:
             change, _ = self.change_of(ROOT / "demo/text.txt", *heads, "--pattern", pattern)
             rounding = 0.6 * 10 ** -len(f"{stated}".split(".")[1])

@@ -195,7 +195,7 @@ class CompareOnModels(CommandTest):
         self.assertIn("softmax:t=1e-39 is left out: ", done.err)
 
     def test_the_docs_example_uses_normalizers_that_are_there(self) -> None:
-        page = (ROOT / "docs/choosing.md").read_text()
+        page = (ROOT / "docs/compare.md").read_text()
         for line in page.splitlines():
             if line.strip().startswith("headgauge compare") and "--normalizer" in line:
                 normalizers = line.split("--normalizer", 1)[1].split()[0]
