@@ -12,7 +12,8 @@
 namespace headgauge::cli {
 namespace {
 
-constexpr std::size_t kVerdict = 15;  // the longest verdict and two spaces
+constexpr std::size_t kVerdict = 15;     // the longest verdict and two spaces
+constexpr std::size_t kClaimWidth = 65;  // of a claim in short, on one line of a screen
 
 Style style_of(Verdict verdict) {
   if (verdict == Verdict::holds) return Style::bold;
@@ -43,6 +44,27 @@ std::string render_claims(const Results& results, const TableOptions& options) {
     table.row({});
   }
   return table.text();
+}
+
+view::Table claims_in_short(const Results& results) {
+  const auto with = [&](Verdict verdict) {
+    return std::ranges::count(results.claims, verdict, &Claim::verdict);
+  };
+  view::Table table{
+      .name = "claims",
+      .label = "",
+      .title = fmt::format(
+          "Of {} claims, {} hold, {} do not hold, {} cannot be told, {} were not tested",
+          results.claims.size(), with(Verdict::holds), with(Verdict::does_not_hold),
+          with(Verdict::cannot_tell), with(Verdict::not_tested)),
+      .columns = {{.title = "", .number = false}, {.title = "", .number = false}},
+      .lead = true};
+  for (const Claim& claim : results.claims) {
+    if (claim.verdict == Verdict::not_tested) continue;
+    table.rows.push_back(
+        {{std::string(verdict_text(claim.verdict))}, {shortened(claim.statement, kClaimWidth)}});
+  }
+  return table;
 }
 
 }  // namespace headgauge::cli

@@ -13,7 +13,6 @@
 #include "cli/table_style.hpp"
 #include "cli/tables.hpp"
 #include "cli/text_table.hpp"
-#include "headgauge/advice.hpp"
 #include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/flags.hpp"
@@ -70,19 +69,18 @@ class Table {
     }
     if (is_folded()) {
       const TextTable layers = layer_table(results_, heads_, columns_, paint_);
-      return what_stands_out(results_, measured_, paint_) + layers.text() +
-             (open_legend(results_).empty() ? "" : note(open_legend(results_))) +
+      return layers.text() + (open_legend(results_).empty() ? "" : note(open_legend(results_))) +
              note(fmt::format("{} heads are folded: --all shows each, --sort METRIC --top 20 the "
                               "first by a metric",
                               measured_)) +
-             "\n" + layers.legend(options_.width) + flag_legend() + "\n";
+             "\n";
     }
     const TextTable table = rows();
     std::string out = table.text();
     if (heads_.size() < measured_) {
       out += note(fmt::format("{} of {} heads are shown", heads_.size(), measured_));
     }
-    return out + "\n" + table.legend(options_.width) + flag_legend() + "\n";
+    return out + "\n";
   }
 
  private:
@@ -96,7 +94,6 @@ class Table {
   std::vector<TextCell> row(const HeadName& head) const;
   std::vector<std::string> flags_of(const HeadName& head) const;
   std::string joined(const std::vector<std::string>& names) const;
-  std::string flag_legend() const;
 
   const Results& results_;
   const TableOptions& options_;
@@ -215,22 +212,6 @@ std::vector<TextCell> Table::row(const HeadName& head) const {
   }
   if (!names.empty()) cells.emplace_back(joined(names));
   return cells;
-}
-
-std::string Table::flag_legend() const {
-  std::string out;
-  for (const FlagInfo& info : flag_infos()) {
-    const Index count = count_flags(results_, info.name);
-    if (count == 0) continue;
-    const auto first = std::ranges::find(results_.flags, info.name, &Flag::name);
-    const std::string meaning =
-        fmt::format("{} of {} heads: {}. {}", count, measured_, info.meaning, info.means);
-    const std::string next = command_in(info.next, fmt::format("{}.{}", first->layer, first->head));
-    out += legend_line(paint_, info.role ? Style::plain : Style::warning, info.name, meaning,
-                       options_.width) +
-           legend_line(paint_, Style::plain, "", next, options_.width);
-  }
-  return out.empty() ? out : "\n" + out;
 }
 
 }  // namespace

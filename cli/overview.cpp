@@ -1,9 +1,11 @@
 #include "cli/overview.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "cli/table_header.hpp"
@@ -13,25 +15,6 @@ namespace headgauge::cli {
 namespace {
 
 constexpr std::size_t kRoles = 30;  // minimum width of a layer's roles, in columns
-constexpr std::size_t kName = 9;
-constexpr std::size_t kCount = 9;
-constexpr Index kNamedShare = 5;  // heads are named if fewer than one in this many carry the flag
-
-// Returns the heads that carry a flag, by layer, as many as fit on a line.
-std::string names_of(const Results& results, const std::string& flag, std::size_t width) {
-  std::string names;
-  Index left = count_flags(results, flag);
-  for (const Flag& one : results.flags) {
-    if (one.name != flag) continue;
-    const std::string name = fmt::format("{}.{} ", one.layer, one.head);
-    const std::string more = fmt::format("and {} more", left);
-    if (names.size() + name.size() + more.size() > width) return names + more;
-    names += name;
-    --left;
-  }
-  if (!names.empty()) names.pop_back();
-  return names;
-}
 
 double median_of(const Results& results, const std::string& metric,
                  const std::vector<HeadName>& heads) {
@@ -70,29 +53,41 @@ std::optional<MetricCell> value_of(const Results& results, const std::string& me
       {{"layer", head.layer_index}, {"head", head.head_index}, {"top_n", top_n.value_or(0)}});
 }
 
-std::string what_stands_out(const Results& results, std::size_t heads, const Painter& paint) {
-  std::vector<std::pair<Index, const FlagInfo*>> raised;
+std::string head_map(const Results& results, const Painter& paint) {
+  constexpr Index kMostAcross = 72, kMostDown = 16;
+  static const std::map<std::string, Style> styles = {
+      {"sinks", Style::faint}, {"far", Style::blue},          {"previous", Style::green},
+      {"copies", Style::cyan}, {"induction", Style::magenta}, {"dormant", Style::warning}};
+  std::map<std::string, Index> counts;
   for (const FlagInfo& info : flag_infos()) {
-    if (const Index count = count_flags(results, info.name)) raised.emplace_back(count, &info);
+    const Index count = info.role ? count_flags(results, info.name) : 0;
+    if (count > 0) counts[info.name] = count;
   }
-  if (raised.empty()) return "";
-  std::ranges::stable_sort(raised, {}, [](const auto& one) { return one.first; });
-  TextColumn names = left_column("");
-  names.gap = 3;
-  TextTable table(paint, {left_column("", kName), {"", 5}, names});
-  for (const auto& [count, info] : raised) {
-    const bool named = count * kNamedShare < static_cast<Index>(heads);
-    const std::string who =
-        named ? names_of(results, info->name, kTableWidth - kName - kCount)
-              : fmt::format("{:.0f} % of the heads",
-                            100.0 * static_cast<double>(count) / static_cast<double>(heads));
-    table.row({{info->name, info->role ? Style::plain : Style::warning},
-               std::to_string(count),
-               {who, named ? Style::plain : Style::faint}});
+  const std::vector<HeadName> heads = measured_heads(results);
+  Index layers = 0, widest = 0;
+  for (const HeadName& head : heads) {
+    layers = std::max(layers, head.layer_index + 1);
+    widest = std::max(widest, head.head_index + 1);
   }
-  return paint(Style::bold,
-               fmt::format("Roles and flags, and the number of the {} heads with each", heads)) +
-         "\n" + table.text() + "\n";
+  if (counts.empty() || layers > kMostAcross || widest > kMostDown) return "";
+  const auto letter = [&](const std::string& role) {
+    const auto style = styles.find(role);
+    return paint(style == styles.end() ? Style::plain : style->second, role.substr(0, 1));
+  };
+  std::vector<std::vector<std::string>> rows(widest, std::vector<std::string>(layers, " "));
+  for (const HeadName& head : heads) {
+    std::string role;
+    for (const Flag& flag : results.flags) {
+      if (flag.layer != head.layer || flag.head != head.head || !counts.contains(flag.name))
+        continue;
+      if (role.empty() || counts[flag.name] < counts[role]) role = flag.name;
+    }
+    rows[head.head_index][head.layer_index] = role.empty() ? "." : letter(role);
+  }
+  std::string out = "A row a head, a column a layer:";
+  for (const auto& [role, count] : counts) out += " " + letter(role) + " " + role;
+  for (const auto& row : rows) out += fmt::format("\n  {}", fmt::join(row, ""));
+  return out + "\n";
 }
 
 TextTable layer_table(const Results& results, const std::vector<HeadName>& heads,

@@ -1,5 +1,5 @@
-// Summarizes the heads of a model that has too many for one row each: the heads that stand out, and
-// the median head of every layer.
+// Summarizes the heads of a model that has too many for one row each: the median head of every
+// layer.
 #pragma once
 
 #include <optional>
@@ -21,9 +21,9 @@ std::optional<MetricCell> value_of(const Results& results, const std::string& me
 // Returns the number of heads that carry a flag.
 Index count_flags(const Results& results, const std::string& flag);
 
-// Lists the flags, the rarest first, with the heads that carry them; if at least a fifth of the
-// heads carry a flag, only their number. Empty if there are no flags.
-std::string what_stands_out(const Results& results, std::size_t heads, const Painter& paint);
+// Draws a letter for each head, the first of its rarest role, in a colour for each role; empty for
+// a model of too many layers or heads.
+std::string head_map(const Results& results, const Painter& paint);
 
 // Makes a row for each layer: the medians over its heads, of as many of the first metrics as fit,
 // and the number of heads in each role.

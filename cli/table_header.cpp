@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <numeric>
 #include <vector>
 
+#include "cli/progress.hpp"
 #include "cli/run_lines.hpp"
 #include "cli/text_table.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
+#include "headgauge/text.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -30,6 +33,21 @@ std::string joined(const std::vector<std::string>& parts) {
   return text;
 }
 
+// Makes a line of parts that stand apart; parts that do not fit go on in the next.
+std::string spaced(const std::vector<std::string>& parts, std::size_t width) {
+  std::string text;
+  std::size_t used = 0;
+  for (const std::string& part : parts) {
+    if (part.empty()) continue;
+    const bool fits = used + 3 + text_width(part) <= width;
+    text += text.empty() ? "" : fits ? "   " : "\n  ";
+    used = fits ? used + 3 : 2;
+    text += hanging(legible(part), width, used);
+    used += text_width(part);
+  }
+  return text.empty() ? text : text + "\n";
+}
+
 std::string with(const std::string& before, const std::string& value,
                  const std::string& after = "") {
   return value.empty() ? "" : before + value + after;
@@ -40,16 +58,13 @@ std::string counted(Index number, const char* what) {
   return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
 }
 
-std::string model_line(const ModelRecord& model) {
-  const bool has_size = model.head_dim.value_or(0) != 0;  // 0 if there are only scores
-  return joined({model.name.value_or(""), model.family.value_or(""),
-                 model.layers && model.heads
-                     ? counted(*model.layers, "layer") + " of " + counted(*model.heads, "head")
-                     : "",
-                 has_size ? fmt::format("head size {}", *model.head_dim) : ""});
+// Returns the last part of a path: the name of a file or a folder.
+std::string file_name(const std::string& path) {
+  const std::filesystem::path whole(path);
+  return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
 }
 
-// Example: "512 keys in 15 of 18 layers, all but 5, 11, 17"; empty if heads see all keys.
+// Example: "15 of 18 layers see 512 tokens, all but 5, 11, 17"; empty if heads see all keys.
 std::string windows_line(const Results& results) {
   if (results.coord("window") == nullptr) return "";
   std::vector<Index> windows;
@@ -65,19 +80,84 @@ std::string windows_line(const Results& results) {
          (lists ? fmt::format(", all but {}", fmt::join(without, ", ")) : "");
 }
 
-// Example: "war_and_peace.txt (1154 tokens)", and the number of further texts.
-std::string text_line(const TextRecord& text) {
-  const auto name = [&](std::size_t i) {
-    std::string shown = std::filesystem::path(text.names[i]).filename().string();
-    if (shown.empty()) shown = "a text";
-    return i < text.tokens.size() ? shown + " (" + counted(text.tokens[i], "token") + ")" : shown;
-  };
-  constexpr std::size_t kNamesShown = 2;
-  const std::size_t names = text.names.size();
-  std::vector<std::string> parts;
-  for (std::size_t i = 0; i < std::min(kNamesShown, names); ++i) parts.push_back(name(i));
-  if (names > kNamesShown) parts.push_back(fmt::format("and {} more", names - kNamesShown));
-  return joined(parts);
+// Example: "SmolLM2.gguf   llama, 30 layers x 9 heads, 3 KV heads each".
+std::string model_line(const Results& results, std::size_t width) {
+  const ModelRecord& model = results.model;
+  const bool has_heads = model.layers && model.heads;
+  return spaced(
+      {file_name(model.name.value_or("")),
+       joined({model.family.value_or(""),
+               has_heads ? counted(*model.layers, "layer") + " x " + counted(*model.heads, "head")
+                         : "",
+               has_heads && model.kv_heads && *model.kv_heads > 0
+                   ? counted(*model.kv_heads, "KV head") + " each"
+                   : "",
+               windows_line(results)})},
+      width);
+}
+
+// Example: "text.txt   1024 of 1822 tokens   loss 3.10 ± 0.10 nats (perplexity 22.3)   19 s".
+std::string text_line(const Results& results, std::size_t width) {
+  const TextRecord& text = results.text;
+  std::string names, tokens;
+  if (!text.names.empty()) {
+    names = file_name(text.names.front());
+    if (names.empty()) names = "a text";
+    if (text.names.size() > 1) names += fmt::format(" and {} more", text.names.size() - 1);
+  }
+  if (!text.tokens.empty()) {
+    Index total = 0;
+    for (std::size_t i = 0; i < text.tokens_total.size(); ++i) {
+      total += text.tokens_total[i].value_or(i < text.tokens.size() ? text.tokens[i] : 0);
+    }
+    const Index read = std::accumulate(text.tokens.begin(), text.tokens.end(), Index{0});
+    tokens = total > read ? fmt::format("{} of {} tokens", read, total) : counted(read, "token");
+  }
+  std::string loss;
+  const std::string change = intervention_dimension(results);
+  const auto cell = change.empty() ? find_cell(results, metric::loss, {})
+                                   : find_cell(results, metric::loss, {{change, 0}});
+  if (cell) {
+    loss = fmt::format("loss {:.2f}", cell->value);
+    if (std::isfinite(cell->standard_error)) loss += fmt::format(" ± {:.2f}", cell->standard_error);
+    loss += fmt::format(" nats (perplexity {})", rounded(std::exp(cell->value)));
+  }
+  const auto& total = results.timings.total;
+  return spaced({names, tokens, loss, total ? readable_time(*total) : ""}, width);
+}
+
+// Returns a number of bytes with its unit, in powers of 1000.
+std::string bytes_text(double bytes) {
+  const char* const units[] = {"bytes", "kB", "MB", "GB", "TB"};
+  std::size_t unit = 0;
+  for (; bytes >= 1000 && unit + 1 < std::size(units); ++unit) bytes /= 1000;
+  return fmt::format("{} {}", bytes < 10 ? rounded(bytes) : fmt::format("{:.0f}", bytes),
+                     units[unit]);
+}
+
+// Example: "KV cache   23 kB a token in 16 bits, 189 MB at the trained 8192 tokens"; empty for a
+// model without one, or of which not all layers are known.
+std::string cache_line(const Results& results, std::size_t width) {
+  const ModelRecord& model = results.model;
+  const Index layers = results.coord("layer") == nullptr ? 0 : results.coord_size("layer");
+  const bool is_encoder = model.family.value_or("").find("bert") != std::string::npos;
+  if (!model.kv_heads || model.head_dim.value_or(0) == 0 || model.layers.value_or(-1) != layers ||
+      !model.causal.value_or(true) || is_encoder) {
+    return "";
+  }
+  const auto of_layer = static_cast<double>(4 * *model.kv_heads * *model.head_dim);
+  std::string text =
+      fmt::format("{} a token in 16 bits", bytes_text(static_cast<double>(layers) * of_layer));
+  const auto length = model.trained_length ? model.trained_length : model.positions;
+  double tokens = 0;
+  for (Index l = 0; l < layers; ++l) {
+    const auto window = window_of_layer(results, l), all = static_cast<double>(length.value_or(0));
+    tokens += window > 0 ? std::min(window, all) : all;
+  }
+  if (length) {
+    text += fmt::format(", {} at the trained {} tokens", bytes_text(of_layer * tokens), *length);
+  }
+  return spaced({"KV cache", text}, width);
 }
 
 // Returns the file of the plan that the model ran under; empty if there was none or several were
@@ -90,7 +170,6 @@ std::string plan_name(const Json& settings) {
 
 std::string run_line(const Results& results) {
   const auto length = longest_length(results);
-  const auto& total = results.timings.total;
   // Lists are the subject of the command's own table.
   const auto one = [&](const char* key) {
     const auto given = results.settings.find(key);
@@ -108,7 +187,7 @@ std::string run_line(const Results& results) {
            ? with("", text_of(results.settings, "replicates"), " replicates")
            : "",
        with("reference: ", text_of(results.settings, "reference_method")),
-       with("seed ", text_of(results.settings, "seed")), total ? rounded(*total) + " s" : "",
+       with("seed ", text_of(results.settings, "seed")),
        results.tool.threads ? counted(*results.tool.threads, "thread") : "", results.tool.simd});
 }
 
@@ -183,8 +262,8 @@ std::string length_lines(const Results& results, const Painter& paint, std::size
 
 std::string windows_text(const std::vector<Index>& windows) {
   const auto sliding = std::ranges::count_if(windows, [](Index window) { return window > 0; });
-  return fmt::format("{} keys in {} of {} layers", std::ranges::max(windows), sliding,
-                     windows.size());
+  return fmt::format("{} of {} layers see {} tokens", sliding, windows.size(),
+                     std::ranges::max(windows));
 }
 
 std::string open_mark(const Results& results, Index layer_index) {
@@ -199,11 +278,12 @@ std::string open_legend(const Results& results) {
   return mixed ? "* sees all keys" : "";
 }
 
+std::string render_head(const Results& results, std::size_t width) {
+  return model_line(results, width) + text_line(results, width) + cache_line(results, width);
+}
+
 std::string render_header(const Results& results, const Painter& paint, std::size_t width) {
-  std::string out = labelled(paint, "model", model_line(results.model), width) +
-                    labelled(paint, "windows", windows_line(results), width) +
-                    labelled(paint, "text", text_line(results.text), width) +
-                    labelled(paint, "run", run_line(results), width);
+  std::string out = render_head(results, width) + labelled(paint, "run", run_line(results), width);
   if (results.partial) {
     out += labelled(
         paint, "partial",

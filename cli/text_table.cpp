@@ -75,30 +75,11 @@ std::string TextTable::text() const {
   return out;
 }
 
-std::string TextTable::legend(std::size_t width) const {
-  std::string out;
-  for (const TextColumn& column : columns_) {
-    if (column.rank == kDropped) continue;
-    out += legend_line(paint_, Style::bold, column.title, column.meaning, width);
-  }
-  return out;
-}
-
-TextColumn metric_column(const Column& column) {
-  const MetricInfo* const info = find_metric_info(column.metric);
-  return {column.title, column.width, column.unit, 0, info == nullptr ? "" : info->meaning};
-}
-
 std::string legend_line(const Painter& paint, Style style, std::string_view title,
                         std::string_view meaning, std::size_t width) {
   constexpr std::size_t kMeanings = 9;  // indent
   return paint.entry(style, title, meaning, std::min(width, kTableWidth), kMeanings,
                      style == Style::warning ? Style::plain : Style::faint);
-}
-
-std::string lines_left(const Painter& paint, std::size_t count) {
-  if (count == 0) return "";
-  return paint(Style::faint, fmt::format("and {} more (--top all)", count)) + "\n";
 }
 
 }  // namespace headgauge::cli
