@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <set>
 
-#include "cli/overview.hpp"
 #include "cli/table_style.hpp"
 #include "cli/tables.hpp"
 #include "cli/text_table.hpp"
@@ -39,7 +38,7 @@ std::string explanations(const Results& results, const std::string& screen,
   }
   const std::size_t heads = measured_heads(results).size();
   for (const FlagInfo& info : flag_infos()) {
-    const Index count = count_flags(results, info.name);
+    const Index count = std::ranges::count(results.flags, info.name, &Flag::name);
     if (count == 0) continue;
     const auto first = std::ranges::find(results.flags, info.name, &Flag::name);
     const std::size_t before = text.size();

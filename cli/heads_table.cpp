@@ -8,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "cli/overview.hpp"
-#include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
 #include "cli/tables.hpp"
 #include "cli/text_table.hpp"
@@ -23,7 +21,7 @@ namespace headgauge::cli {
 namespace {
 
 constexpr std::size_t kHeadWidth = 5;
-constexpr std::size_t kFoldedFrom = 61;  // number of heads from which the overview replaces rows
+constexpr std::size_t kFoldedFrom = 61;  // number of heads that are shown only if asked for
 
 // Returns whether the metric has one value per head, apart from length and from N (if the table
 // shows it at the N at which separability is judged).
@@ -68,10 +66,8 @@ class Table {
              "\n\n";
     }
     if (is_folded()) {
-      const TextTable layers = layer_table(results_, heads_, columns_, paint_);
-      return layers.text() + (open_legend(results_).empty() ? "" : note(open_legend(results_))) +
-             note(fmt::format("{} heads are folded: --all shows each, --sort METRIC --top 20 the "
-                              "first by a metric",
+      return note(fmt::format("{} heads: --all shows each, --sort METRIC --top 20 the first by a "
+                              "metric",
                               measured_)) +
              "\n";
     }
@@ -113,7 +109,7 @@ bool is_role(const std::string& flag) {
 void Table::sort_heads() {
   if (options_.sort.empty()) return;
   const auto key = [&](const HeadName& head) {
-    const auto cell = value_of(results_, options_.sort, head);
+    const auto cell = find_judged_cell(results_, options_.sort, head);
     return cell ? cell->value : -INFINITY;  // undefined values last
   };
   std::stable_sort(heads_.begin(), heads_.end(),
@@ -124,7 +120,7 @@ void Table::choose_columns() {
   const auto top_n = judged_top_n(results_);
   const auto defined = [&](const std::string& metric) {
     return std::any_of(heads_.begin(), heads_.end(), [&](const HeadName& head) {
-      return value_of(results_, metric, head).has_value();
+      return find_judged_cell(results_, metric, head).has_value();
     });
   };
   for (const Column& column : head_columns()) {
@@ -158,7 +154,9 @@ void Table::choose_columns() {
 TextTable Table::rows() const {
   std::vector<TextColumn> columns = {
       {.title = "layer", .width = kHeadWidth, .unit = ".head", .unit_style = Style::bold}};
-  for (const Column& column : columns_) columns.push_back(metric_column(column));
+  for (const Column& column : columns_) {
+    columns.push_back({.title = column.title, .width = column.width, .unit = column.unit});
+  }
   columns.push_back(left_column("roles, flags"));
   for (TextColumn& column : columns) column.gap = kGap;
   TextTable table(paint_, columns);
@@ -200,7 +198,7 @@ std::vector<TextCell> Table::row(const HeadName& head) const {
   const auto names = flags_of(head);
   std::vector<TextCell> cells = {head.text()};
   for (const Column& column : columns_) {
-    const auto cell = value_of(results_, column.metric, head);
+    const auto cell = find_judged_cell(results_, column.metric, head);
     const bool flagged = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
       const MetricInfo* of = metric_of_flag(name);
       return of != nullptr && of->name == column.judged_by;
@@ -226,7 +224,7 @@ void require_sortable(const Results& results, const std::string& metric) {
 
 std::string render_table(const Results& results, const TableOptions& options) {
   const Table table(results, options);
-  return render_header(results, Painter(options.color), options.width) + table.text();
+  return table.text();
 }
 
 }  // namespace headgauge::cli

@@ -18,6 +18,12 @@ std::string plain(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+// Returns the value of a key as text; empty if it is null or missing, as it may be in a file.
+std::string text_of(const Json& object, const char* key) {
+  const auto it = object.find(key);
+  return it == object.end() || it->is_null() ? "" : plain(*it);
+}
+
 // Example: "a/results.json: scan of gpt2 on book.txt".
 std::string run_text(const Json& run) {
   std::string text = shortened(text_of(run, "file"), kTableWidth) + ":";
@@ -55,11 +61,6 @@ std::string settings_text(const std::vector<Json>& runs) {
 
 }  // namespace
 
-std::string text_of(const Json& object, const char* key) {
-  const auto it = object.find(key);
-  return it == object.end() || it->is_null() ? "" : plain(*it);
-}
-
 std::vector<Results> read_runs(std::string& path) {
   const std::vector<std::string> files = results_files(path);
   if (files.size() == 1) path = files.front();
@@ -84,20 +85,11 @@ std::string render_runs(const Results& results, const Painter& paint, std::size_
                 run_text(runs[i]));
   }
   out += line("settings", settings_text(runs));
-  if (of_steps) return out;
-  if (results.settings.contains("pairs")) {
+  if (!of_steps && results.settings.contains("pairs")) {
     out += line("pairs", fmt::format("changes on {} texts, each by itself",
                                      results.settings["pairs"].dump()));
   }
-  std::string compared;
-  for (const char* coord : {"layer", "head", "length"}) {
-    if (results.coord(coord) == nullptr) continue;
-    compared += fmt::format("{}s {}; ", coord, labels_text(results.coord(coord)->labels()));
-  }
-  const auto metrics = std::ranges::count_if(
-      results.metrics, [](const auto& entry) { return entry.second.has_dim("run"); });
-  return out +
-         line("compared", compared + fmt::format("{} metric{}", metrics, metrics == 1 ? "" : "s"));
+  return out;
 }
 
 }  // namespace headgauge::cli

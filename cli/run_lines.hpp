@@ -10,9 +10,6 @@
 
 namespace headgauge::cli {
 
-// Returns the value of a key as text; empty if it is null or missing, as it may be in a file.
-std::string text_of(const nlohmann::ordered_json& object, const char* key);
-
 // Reads the results at a path: one, or several in the folders of a folder. Replaces the path by the
 // name that messages give them.
 std::vector<Results> read_runs(std::string& path);

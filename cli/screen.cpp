@@ -8,7 +8,6 @@
 #include <set>
 #include <utility>
 
-#include "cli/overview.hpp"
 #include "cli/run_lines.hpp"
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
@@ -43,7 +42,7 @@ std::string head_of(const Results& results, const TableOptions& options) {
 std::vector<view::Table> lead_tables(const Results& results) {
   std::vector<view::Table> tables = view::tables(results);
   if (results.command == Command::diff) tables = view::change_tables(results, kMostChanges);
-  if (!results.claims.empty()) tables = {claims_in_short(results)};
+  if (!results.claims.empty()) tables = {claims_table(results, false)};
   std::erase_if(tables, [](const view::Table& table) { return !table.lead; });
   return tables;
 }
@@ -69,50 +68,36 @@ std::vector<const SummaryLine*> lead_sentences(const Results& results) {
   return lines;
 }
 
-// Breaks a command before its options, so that a shell takes the lines as one.
-std::string in_lines(const std::string& label, std::string command, std::size_t width) {
-  std::string text = label;
-  std::size_t used = label.size();
-  for (bool first = true; !command.empty(); first = false) {
-    const auto end = first ? command.find(' ', command.find(' ') + 1) : command.find(" --", 1);
-    const std::string part = command.substr(0, end);
-    command.erase(0, part.size());
-    if (used + part.size() + 2 > width) {
-      text += " \\\n   ";
-      used = 3;
-    }
-    text += part;
-    used += part.size();
+// Returns what to run next: the command of the last sentence that has one, with MODEL and FILE in
+// place of names for which there is no room.
+std::string next_line(const Results& results, const std::vector<const SummaryLine*>& lines,
+                      std::size_t width) {
+  std::string command;
+  for (const SummaryLine* line : lines) {
+    if (!line->next.empty()) command = "Next: " + legible(command_in(line->next));
   }
-  return text + "\n";
+  if (text_width(command) > width) {
+    const auto put = [&](const std::string& name, const char* by) {
+      const auto at = name.empty() ? command.npos : command.find(name);
+      if (at != command.npos) command.replace(at, name.size(), by);
+    };
+    put(results.model.name.value_or(""), "MODEL");
+    for (const std::string& name : results.text.names) put(name, "FILE");
+  }
+  return command.empty() ? "" : command + "\n";
 }
 
-// Returns what to run next: the command of the last sentence that has one.
-std::string next_line(const std::vector<const SummaryLine*>& lines, std::size_t width) {
-  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
-    const std::string command = command_in((*line)->next);
-    if (!command.empty()) return in_lines("Next: ", legible(command), width);
-  }
-  return "";
-}
-
-std::string foot_of(const Results& results, const std::string& out,
+std::string foot_of(const std::string& out,
                     const std::vector<std::string>& files, std::size_t width) {
   std::string text =
       "More: --table prints every number behind this, --explain says what words mean.\n";
   if (!files.empty())
     text +=
         hanging("Written: " + legible(fmt::format("{}", fmt::join(files, ", "))), width, 2) + "\n";
-  if (compares_runs(results) || has_heads(results)) {
-    const auto page = std::ranges::find_if(
-        files, [](const std::string& file) { return file.ends_with(kReportFile); });
-    text += hanging("In pictures: " + (page != files.end() ? legible(*page)
-                                       : out.empty() ? "add --out DIR, then headgauge report DIR"
-                                                     : "headgauge report " + legible(out)),
-                    width, 2) +
-            "\n";
-  }
-  return text;
+  const bool drawn = std::ranges::any_of(
+      files, [](const std::string& file) { return file.ends_with(kReportFile); });
+  return files.empty() || drawn ? text
+                                : text + "In pictures: headgauge report " + legible(out) + "\n";
 }
 
 // The answer of a command: its head, its lead tables and sentences, and what to do next.
@@ -121,7 +106,7 @@ std::string answer(const Results& results, const TableOptions& options, const st
   const std::size_t limit = results.command == Command::scan ? kScanLines : kScreenLines;
   const auto sentences = lead_sentences(results);
   const std::string foot =
-      next_line(sentences, options.width) + foot_of(results, out, files, options.width);
+      next_line(results, sentences, options.width) + foot_of(out, files, options.width);
   // Room that tables leave to sentences.
   std::size_t kept = 0;
   for (const SummaryLine* line : sentences) {
@@ -150,7 +135,7 @@ std::string answer(const Results& results, const TableOptions& options, const st
     if (complete) break;
   }
   const bool maps = options.color && results.command == Command::scan;
-  return maps ? head_map(results, Painter(options.color)) + "\n" + text : text;
+  return maps ? head_map(results, options) + "\n" + text : text;
 }
 
 // Each sentence is followed by its meaning and the command to run next, indented; neighbouring
@@ -172,13 +157,12 @@ std::string findings(const Results& results, const TableOptions& options) {
 }
 
 std::string all_tables(const Results& results, const TableOptions& options) {
-  if (!results.claims.empty()) return render_claims(results, options);
-  if (results.command == Command::scan) {
-    return render_table(results, options) + render_view(results, options);
-  }
-  if (!compares_runs(results)) return render_tables(results, options);
-  return head_of(results, options) + "\n" + render_view(results, options) +
-         (results.command == Command::diff ? render_changes(results, options) : "");
+  std::string text = head_of(results, options) + "\n";
+  if (results.command == Command::scan) text += render_table(results, options);
+  if (!results.claims.empty())
+    return text + draw_table(claims_table(results, true), options, kTableWidth) + "\n";
+  if (results.command == Command::diff) return text + render_changes(results, options);
+  return text + render_view(results, options);
 }
 
 }  // namespace
@@ -188,7 +172,7 @@ std::string render_screen(const Results& results, const TableOptions& options,
   TableOptions narrow = options;
   narrow.width = std::min(options.width, kScreenWidth);
   std::string text = options.table ? all_tables(results, options) + findings(results, options) +
-                                         "\n" + foot_of(results, out, files, options.width)
+                                         "\n" + foot_of(out, files, options.width)
                                    : answer(results, narrow, out, files);
   return options.explain ? text + "\n" + explanations(results, text, options) : text;
 }

@@ -21,10 +21,9 @@ struct TableOptions {
   bool explain = false;   // what the words on the screen mean, too
 };
 
-// scan: model, text and settings; the loss at every length; one row for each head at the longest
-// length, or one for each layer if there are more than 60 heads and no option asks for rows. At
-// most 100 columns wide. Throws UsageError, which lists the valid metrics, if
-// `sort` is not a metric of heads.
+// scan: one row for each head at the longest length; none if there are more than 60 heads and no
+// option asks for them. At most 100 columns wide. Throws UsageError, which lists the valid metrics,
+// if `sort` is not a metric of heads.
 std::string render_table(const Results& results, const TableOptions& options);
 
 // Throws as render_table() does for `sort`; the results need no values yet.
@@ -36,13 +35,14 @@ std::string draw_table(const view::Table& table, const TableOptions& options, st
 // Draws the tables that the view makes of the results, with the first `options.top` rows of those
 // that have a limit (0: all). A column that does not fit into 100 characters is left out.
 std::string render_view(const Results& results, const TableOptions& options);
-// The same below the lines about model, text and run.
-std::string render_tables(const Results& results, const TableOptions& options);
 
-// reproduce: every claim with its verdict and the measured values.
-std::string render_claims(const Results& results, const TableOptions& options);
-// The number of claims by verdict, and a line for each claim that was tested.
-view::Table claims_in_short(const Results& results);
+// Draws a letter for each head, the first of its rarest role, in a colour for each role; empty for
+// a model of too many layers or heads.
+std::string head_map(const Results& results, const TableOptions& options);
+
+// reproduce: the number of claims by verdict; each that was tested on a line or, as a whole, every
+// claim with what was measured.
+view::Table claims_table(const Results& results, bool whole);
 
 // diff: the values that changed most, options.top lines with standard errors and as many without
 // (0: all).

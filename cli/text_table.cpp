@@ -42,7 +42,7 @@ std::size_t TextTable::width() const {
   const std::vector<std::size_t> own = widths();
   std::size_t sum = 0;
   for (std::size_t k = 0; k < columns_.size(); ++k) {
-    if (shows(k)) sum += own[k] + columns_[k].mark + (k > 0 ? columns_[k].gap : 0);
+    if (shows(k)) sum += own[k] + (k > 0 ? columns_[k].gap : 0);
   }
   return sum;
 }
@@ -64,7 +64,7 @@ std::string TextTable::text() const {
     for (std::size_t k = 0; k < cells.size(); ++k) {
       if (!shows(k)) continue;
       const TextColumn& column = columns_[k];
-      const std::size_t room = own[k] + (heading ? 0 : column.mark);
+      const std::size_t room = own[k];
       const std::size_t pad = room - std::min(room, text_width(cells[k].text));
       spaces += (k > 0 ? column.gap : 0) + (column.align == Align::right ? pad : 0);
       out.append(spaces, ' ') += paint_(cells[k].style, cells[k].text);

@@ -20,8 +20,7 @@ struct TextColumn {
   std::string unit = {};  // second line of the heading
   int rank = 0;           // columns with the largest rank are dropped first; 0: never dropped
   Align align = Align::right;
-  std::size_t gap = 1;   // number of spaces before it, unless it is the first
-  std::size_t mark = 0;  // room behind the title for a mark of the values, such as *
+  std::size_t gap = 1;  // number of spaces before it, unless it is the first
   Style unit_style = Style::faint;
 };
 
@@ -66,11 +65,6 @@ class TextTable {
   std::vector<TextColumn> columns_;
   std::vector<Row> rows_;
 };
-
-// Returns the column of a metric.
-inline TextColumn metric_column(const Column& column) {
-  return {.title = column.title, .width = column.width, .unit = column.unit};
-}
 
 // Returns one line of a legend: the title of a column and its meaning; empty without a meaning.
 std::string legend_line(const Painter& paint, Style style, std::string_view title,

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "cli/table_header.hpp"
+#include "cli/table_style.hpp"
 #include "cli/tables.hpp"
 #include "cli/text_table.hpp"
 #include "headgauge/text.hpp"
@@ -84,11 +84,6 @@ std::string render_changes(const Results& results, const TableOptions& options) 
     out += draw_table(table, options, options.width) + "\n";
   }
   return out;
-}
-
-std::string render_tables(const Results& results, const TableOptions& options) {
-  return render_header(results, Painter(options.color), options.width) +
-         render_view(results, options);
 }
 
 }  // namespace headgauge::cli

@@ -141,8 +141,8 @@ class ScanScope {
         thirds.emplace_back()
             .count("first_layer", of.front().first)
             .count("last_layer", of.back().first)
-            .count("nearest", least.second)
-            .count("farthest", most.second);
+            .count("nearest", std::round(least.second))
+            .count("farthest", std::round(most.second));
       }
       scope_.give(layers.size() == 1 ? "thirds"
                   : sees_all_keys    ? "global_thirds"

@@ -108,7 +108,7 @@ std::string with_commands(const Results& results, std::string words, const std::
   if (!change.empty()) replace_word(words, "CHANGE", change);
   const auto text = files(results, {"text", "tokens"});
   constexpr std::string_view kBoth = "MODEL TEXT";
-  if (!results.model.name) return words;
+  if (!results.model.name || results.model.family == "synthetic") return words;
   const std::string name = in_shell(*results.model.name);
   std::string tasks;
   for (const char* option : {"tasks", "probe"}) {

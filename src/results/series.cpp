@@ -232,7 +232,7 @@ class Series {
       const auto first = std::ranges::find_if(runs_, heads);
       if (!info.role || first == runs_.end()) continue;
       roles.emplace_back()
-          .give("role", info.name)
+          .give("role_name", info.name)
           .give("first_step", label_of(results_, kStep, first - runs_.begin()))
           .count("at_first", heads(*first))
           .count("at_last", heads(runs_.back()));

@@ -120,7 +120,7 @@ std::vector<Table> change_tables(const Results& results, Index most) {
         .label = measured ? "" : "without errors",
         .title = measured ? "The largest change of each metric and head"
                           : "The largest change without a standard error of each metric and head",
-        .lead = measured && results.command == Command::diff});
+        .lead = tables.empty() && results.command == Command::diff});
     const std::vector<ChangeColumn> shown = columns(results, measured);
     for (const ChangeColumn& one : shown) table.columns.push_back(one.column);
     const Index all = std::ssize(changes), rows = most > 0 ? std::min(most, all) : all;

@@ -17,7 +17,7 @@ namespace headgauge::view {
 namespace {
 
 constexpr Index kNamedShare = 5;  // heads are named if fewer than one in this many have the role
-constexpr std::size_t kMostNamed = 6;
+constexpr std::size_t kMostNamed = 6, kMostPlaces = 3;
 
 using Raised = std::vector<const Flag*>;
 
@@ -45,7 +45,10 @@ std::vector<Scope> resting_places(const Results& results) {
   for (const FoundSink& sink : results.text.sinks.value_or(std::vector<FoundSink>())) {
     const std::string key = sink.position == 0 ? "" : sink.token.value_or("?");
     auto place = std::ranges::find(places, key, [](const auto& one) { return one.first; });
-    if (place == places.end()) place = places.insert(place, {key, {"", sink}});
+    if (place == places.end()) {
+      if (places.size() == kMostPlaces) continue;
+      place = places.insert(place, {key, {"", sink}});
+    }
     Place& all = place->second;
     all.positions += fmt::format("{}{}", all.positions.empty() ? "" : ", ", sink.position);
     all.sink.first_layer = std::min(all.sink.first_layer, sink.first_layer);
@@ -97,7 +100,7 @@ std::optional<Table> roles_table(const Results& results) {
     const auto line = make_sentence(name, results, scope);
     return line ? line->text : "";
   };
-  Table table{.name = "roles", .title = words("what_heads_do"), .lead = true};
+  Table table{.name = "roles", .label = "", .title = words("what_heads_do"), .lead = true};
   table.columns = {{.title = ""}, {.title = "", .number = false}, {.title = "", .number = false}};
   for (const auto& [info, raised] : roles) {
     const bool named = std::ssize(raised) * kNamedShare < heads;
