@@ -128,9 +128,8 @@ void Table::choose_columns() {
     columns_.push_back(column);
     std::string& unit = columns_.back().unit;
     if (unit.find('{') == unit.npos) continue;
-    unit = top_n ? fmt::format(fmt::runtime(unit),
-                               results_.coord_numbers("top_n")[static_cast<std::size_t>(*top_n)])
-                 : "";
+    unit = fmt::format(fmt::runtime(unit),
+                       results_.coord_numbers("top_n")[static_cast<std::size_t>(top_n.value())]);
   }
   const bool shown = std::any_of(columns_.begin(), columns_.end(), [&](const Column& column) {
     return column.metric == options_.sort;

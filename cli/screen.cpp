@@ -87,17 +87,21 @@ std::string next_line(const Results& results, const std::vector<const SummaryLin
   return command.empty() ? "" : command + "\n";
 }
 
-std::string foot_of(const std::string& out,
-                    const std::vector<std::string>& files, std::size_t width) {
-  std::string text =
-      "More: --table prints every number behind this, --explain says what words mean.\n";
-  if (!files.empty())
-    text +=
-        hanging("Written: " + legible(fmt::format("{}", fmt::join(files, ", "))), width, 2) + "\n";
+// Names the files that were written.
+std::string written_line(const std::vector<std::string>& files, std::size_t width) {
+  if (files.empty()) return "";
+  const std::string names = fmt::format("Written: {}", fmt::join(files, ", "));
+  return hanging(legible(names), width, 2) + "\n";
+}
+
+std::string foot_of(const std::string& out, const std::vector<std::string>& files,
+                    std::size_t width) {
   const bool drawn = std::ranges::any_of(
       files, [](const std::string& file) { return file.ends_with(kReportFile); });
-  return files.empty() || drawn ? text
-                                : text + "In pictures: headgauge report " + legible(out) + "\n";
+  return hanging("More: --table prints every number behind this, --explain says what words mean.",
+                 width, 2) +
+         "\n" + written_line(files, width) +
+         (files.empty() || drawn ? "" : "In pictures: headgauge report " + legible(out) + "\n");
 }
 
 // The answer of a command: its head, its lead tables and sentences, and what to do next.
@@ -171,9 +175,13 @@ std::string render_screen(const Results& results, const TableOptions& options,
                           const std::string& out, const std::vector<std::string>& files) {
   TableOptions narrow = options;
   narrow.width = std::min(options.width, kScreenWidth);
-  std::string text = options.table ? all_tables(results, options) + findings(results, options) +
-                                         "\n" + foot_of(out, files, options.width)
-                                   : answer(results, narrow, out, files);
+  std::string text;
+  if (options.table) {
+    text = all_tables(results, options) + findings(results, options) + (files.empty() ? "" : "\n") +
+           written_line(files, options.width);
+  } else {
+    text = answer(results, narrow, out, files);
+  }
   return options.explain ? text + "\n" + explanations(results, text, options) : text;
 }
 

@@ -18,7 +18,9 @@ from tests.places import BINARY
 class Terminal:
     """A run whose stderr, and stdout if asked for, is a terminal of so many columns."""
 
-    def __init__(self, *arguments, cwd: Path, stdout: bool = False, columns=80, env=None, answer=False) -> None:
+    def __init__(
+        self, *arguments, cwd: Path, stdout: bool = False, columns=80, env=None, answer=False
+    ) -> None:
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
         self._master = master

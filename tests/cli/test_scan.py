@@ -25,7 +25,7 @@ class ScanTest(CommandTest):
 
 
 # What a command prints and where, which is nothing of the results.
-OF_THE_PROGRAM = {"all", "force", "json", "out", "quiet", "shard", "sort", "top"}
+OF_THE_PROGRAM = {"all", "explain", "force", "json", "out", "quiet", "shard", "sort", "table", "top"}
 
 
 class Settings(ScanTest):

@@ -68,10 +68,12 @@ class TestScreen(CommandTest):
         two = (MODEL, "--text", TEXT, other)
         self.answer("compare", *run, *BRIEF, "--pattern", "sinks:window=28", "--measures", "model")
         cache = self.answer("converge", *run, *BRIEF, "--replicates", "20")
-        self.assertRegex(cache.replace("\n  ", " "), r"key-value cache takes \d+ of 4608 bytes .* \d+ % of it")
+        self.assertRegex(
+            cache.replace("\n  ", " "), r"key-value cache takes \d+ of 4608 bytes .* \d+ % of it"
+        )
         scales = self.answer("converge", "--synthetic", "gaussian", *SCALES)
         self.assertIn("than paper B", scales)
-        found = self.answer("validate", *two, *BRIEF, "--change", "topk:k=16")
+        found = self.answer("validate", *two, *BRIEF, "--pattern", "topk:k=16")
         self.assertRegex(found, "predict")
         for seed in "1", "2":
             self.answer("scan", *run, *BRIEF, "--seed", seed, "--out", f"scan-{seed}", lines=25)
