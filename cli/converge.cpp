@@ -15,7 +15,8 @@ namespace {
 
 // Options that runs on models and on synthetic tokens have.
 const std::set<std::string> kShared = {"grid",    "points", "replicates", "normalizer", "seed",
-                                       "threads", "out",    "force",      "json",       "quiet"};
+                                       "threads", "out",    "force",      "json",       "quiet",
+                                       "table",   "explain"};
 
 struct ConvergeCommand {
   RunOptions run;
