@@ -114,6 +114,7 @@ void show_read(const Results& results, const OutputOptions& output,
     print_text(results_text(results));
   } else {
     print_screen(results, output, files_in(output.out, results));
+    if (!verdict.empty()) print_text("\n");
     print_sentences(verdict);
   }
   flush_text();
