@@ -14,8 +14,9 @@ namespace headgauge::cli {
 namespace {
 
 // Options that runs on models and on synthetic tokens have.
-const std::set<std::string> kShared = {"grid",    "points", "replicates", "normalizer", "seed",
-                                       "threads", "out",    "force",      "json",       "quiet"};
+const std::set<std::string> kShared = {"grid", "points",  "replicates", "normalizer",
+                                       "seed", "threads", "out",        "force",
+                                       "json", "quiet",   "table",      "explain"};
 
 struct ConvergeCommand {
   RunOptions run;

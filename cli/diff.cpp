@@ -26,33 +26,8 @@ struct DiffCommand {
   std::string before;
   std::string after;
   DiffRequest request;
-  OutputOptions output;
-  int top = 20;  // 0: all
+  OutputOptions output{.look = {.top = 20}};
 };
-
-std::string render_diff(const Results& diff, const TableOptions& options) {
-  const Painter paint(options.color);
-  const auto line = [&](const char* label, const std::string& text) {
-    constexpr std::size_t kIndent = 10;
-    return paint.entry(Style::faint, label, text, options.width, kIndent);
-  };
-  std::string compared;
-  for (const char* coord : {"layer", "head", "length"}) {
-    if (diff.coord(coord) == nullptr) continue;
-    compared += fmt::format("{}s {}; ", coord, labels_text(diff.coord(coord)->labels()));
-  }
-  const auto metrics = std::ranges::count_if(
-      diff.metrics, [](const auto& entry) { return entry.second.has_dim("run"); });
-  compared += fmt::format("{} metric{}", metrics, metrics == 1 ? "" : "s");
-  std::string pairs;
-  if (diff.settings.contains("pairs")) {
-    pairs = fmt::format("changes on {} texts, each by itself", diff.settings["pairs"].dump());
-  }
-  return run_lines({"old", "new"}, {diff.settings["old"], diff.settings["new"]}, paint,
-                   options.width) +
-         line("pairs", pairs) + line("compared", compared) + "\n" +
-         summary_lines(diff, options.width) + render_changes(diff, options);
-}
 
 std::string limits_hold(std::span<const LimitCheck> checks) {
   std::int64_t values = 0, unchecked = 0;
@@ -79,9 +54,7 @@ int run(DiffCommand& command) {
   signal->loaded();
   std::vector<std::string> verdict = found.exceeded;
   if (!found.limits.empty() && verdict.empty()) verdict = {limits_hold(found.checks)};
-  TableOptions table = table_on_output();
-  table.top = command.top;
-  show_read(results, command.output, render_diff(results, table), verdict);
+  show_read(results, command.output, verdict);
   return !found.exceeded.empty() ? kLimitExceeded : 0;
 }
 
@@ -102,7 +75,7 @@ void add_diff(CommandNode& app) {
                      .help = "The results to compare with OLD",
                      .value = &o->after,
                      .expects = "a file or folder"}},
-       .options = join_options({options_of(o->request), reading_options(o->output, o->top)}),
+       .options = join_options({options_of(o->request), reading_options(o->output)}),
        .run = [=](const CommandNode&) { return run(*o); }});
 }
 

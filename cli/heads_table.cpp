@@ -8,12 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "cli/overview.hpp"
-#include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
 #include "cli/tables.hpp"
 #include "cli/text_table.hpp"
-#include "headgauge/advice.hpp"
 #include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/flags.hpp"
@@ -24,7 +21,7 @@ namespace headgauge::cli {
 namespace {
 
 constexpr std::size_t kHeadWidth = 5;
-constexpr std::size_t kFoldedFrom = 61;  // number of heads from which the overview replaces rows
+constexpr std::size_t kFoldedFrom = 61;  // number of heads that are shown only if asked for
 
 // Returns whether the metric has one value per head, apart from length and from N (if the table
 // shows it at the N at which separability is judged).
@@ -69,20 +66,17 @@ class Table {
              "\n\n";
     }
     if (is_folded()) {
-      const TextTable layers = layer_table(results_, heads_, columns_, paint_);
-      return what_stands_out(results_, measured_, paint_) + layers.text() +
-             (open_legend(results_).empty() ? "" : note(open_legend(results_))) +
-             note(fmt::format("{} heads are folded: --all shows each, --sort METRIC --top 20 the "
-                              "first by a metric",
+      return note(fmt::format("{} heads: --all shows each, --sort METRIC --top 20 the first by a "
+                              "metric",
                               measured_)) +
-             "\n" + layers.legend(options_.width) + flag_legend() + "\n";
+             "\n";
     }
     const TextTable table = rows();
     std::string out = table.text();
     if (heads_.size() < measured_) {
       out += note(fmt::format("{} of {} heads are shown", heads_.size(), measured_));
     }
-    return out + "\n" + table.legend(options_.width) + flag_legend() + "\n";
+    return out + "\n";
   }
 
  private:
@@ -96,7 +90,6 @@ class Table {
   std::vector<TextCell> row(const HeadName& head) const;
   std::vector<std::string> flags_of(const HeadName& head) const;
   std::string joined(const std::vector<std::string>& names) const;
-  std::string flag_legend() const;
 
   const Results& results_;
   const TableOptions& options_;
@@ -116,7 +109,7 @@ bool is_role(const std::string& flag) {
 void Table::sort_heads() {
   if (options_.sort.empty()) return;
   const auto key = [&](const HeadName& head) {
-    const auto cell = value_of(results_, options_.sort, head);
+    const auto cell = find_judged_cell(results_, options_.sort, head);
     return cell ? cell->value : -INFINITY;  // undefined values last
   };
   std::stable_sort(heads_.begin(), heads_.end(),
@@ -127,7 +120,7 @@ void Table::choose_columns() {
   const auto top_n = judged_top_n(results_);
   const auto defined = [&](const std::string& metric) {
     return std::any_of(heads_.begin(), heads_.end(), [&](const HeadName& head) {
-      return value_of(results_, metric, head).has_value();
+      return find_judged_cell(results_, metric, head).has_value();
     });
   };
   for (const Column& column : head_columns()) {
@@ -135,9 +128,8 @@ void Table::choose_columns() {
     columns_.push_back(column);
     std::string& unit = columns_.back().unit;
     if (unit.find('{') == unit.npos) continue;
-    unit = top_n ? fmt::format(fmt::runtime(unit),
-                               results_.coord_numbers("top_n")[static_cast<std::size_t>(*top_n)])
-                 : "";
+    unit = fmt::format(fmt::runtime(unit),
+                       results_.coord_numbers("top_n")[static_cast<std::size_t>(top_n.value())]);
   }
   const bool shown = std::any_of(columns_.begin(), columns_.end(), [&](const Column& column) {
     return column.metric == options_.sort;
@@ -161,7 +153,9 @@ void Table::choose_columns() {
 TextTable Table::rows() const {
   std::vector<TextColumn> columns = {
       {.title = "layer", .width = kHeadWidth, .unit = ".head", .unit_style = Style::bold}};
-  for (const Column& column : columns_) columns.push_back(metric_column(column));
+  for (const Column& column : columns_) {
+    columns.push_back({.title = column.title, .width = column.width, .unit = column.unit});
+  }
   columns.push_back(left_column("roles, flags"));
   for (TextColumn& column : columns) column.gap = kGap;
   TextTable table(paint_, columns);
@@ -203,7 +197,7 @@ std::vector<TextCell> Table::row(const HeadName& head) const {
   const auto names = flags_of(head);
   std::vector<TextCell> cells = {head.text()};
   for (const Column& column : columns_) {
-    const auto cell = value_of(results_, column.metric, head);
+    const auto cell = find_judged_cell(results_, column.metric, head);
     const bool flagged = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
       const MetricInfo* of = metric_of_flag(name);
       return of != nullptr && of->name == column.judged_by;
@@ -215,22 +209,6 @@ std::vector<TextCell> Table::row(const HeadName& head) const {
   }
   if (!names.empty()) cells.emplace_back(joined(names));
   return cells;
-}
-
-std::string Table::flag_legend() const {
-  std::string out;
-  for (const FlagInfo& info : flag_infos()) {
-    const Index count = count_flags(results_, info.name);
-    if (count == 0) continue;
-    const auto first = std::ranges::find(results_.flags, info.name, &Flag::name);
-    const std::string meaning =
-        fmt::format("{} of {} heads: {}. {}", count, measured_, info.meaning, info.means);
-    const std::string next = command_in(info.next, fmt::format("{}.{}", first->layer, first->head));
-    out += legend_line(paint_, info.role ? Style::plain : Style::warning, info.name, meaning,
-                       options_.width) +
-           legend_line(paint_, Style::plain, "", next, options_.width);
-  }
-  return out.empty() ? out : "\n" + out;
 }
 
 }  // namespace
@@ -245,7 +223,7 @@ void require_sortable(const Results& results, const std::string& metric) {
 
 std::string render_table(const Results& results, const TableOptions& options) {
   const Table table(results, options);
-  return render_header(results, Painter(options.color), options.width) + table.text();
+  return table.text();
 }
 
 }  // namespace headgauge::cli

@@ -5,7 +5,6 @@
 
 #include "cli/commands.hpp"
 #include "cli/run.hpp"
-#include "cli/tables.hpp"
 #include "headgauge/session.hpp"
 
 namespace headgauge::cli {
@@ -16,18 +15,10 @@ struct MergeCommand {
   RunOptions run;
 };
 
-// Renders the table of the command that produced the shards.
-std::string render(const Results& results, TableOptions table) {
-  if (results.command == Command::scan) return render_table(results, table);
-  if (results.command == Command::validate) table.top = kUsualTop;
-  return render_tables(results, table);
-}
-
 int run(const MergeCommand& options) {
   return run_measurement(
       options.run,
       {.measure = [](Session& session) { return session.merged(); },
-       .table = render,
        .open = [&](Run run) { return Session::of_shards(options.folders, std::move(run)); }});
 }
 

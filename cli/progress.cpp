@@ -37,16 +37,17 @@ ProgressBar::ProgressBar(std::FILE* out, bool terminal, int width, Clock clock)
 
 void ProgressBar::update(std::string_view what, double done, double total) {
   const auto now = clock_();
+  const double share = total > 0 ? std::clamp(done / total, 0.0, 1.0) : 0.0;
+  if (share <= resumed_) start_ = now;
   const Seconds pause = terminal_ ? kRedraw : kLogLine;
   // Draws the first line on a terminal at once, so that the user sees that work has begun.
   if (now - last_shown_ < pause && (drawn_ || !terminal_)) return;
   last_shown_ = now;
 
-  const double share = total > 0 ? std::clamp(done / total, 0.0, 1.0) : 0.0;
-  const double elapsed = Seconds(now - start_).count();
+  const double elapsed = Seconds(now - start_).count(), here = share - resumed_;
   std::string tail = fmt::format("{:3.0f} %", 100 * share);
-  if (share >= kSurePart && elapsed > 0 && share < 1) {
-    tail += fmt::format("  {} left", readable_time(elapsed * (1 - share) / share));
+  if (here >= kSurePart && elapsed > 0 && share < 1) {
+    tail += fmt::format("  {} left", readable_time(elapsed * (1 - share) / here));
   }
   const std::string shown = legible(what);
   if (!terminal_) {

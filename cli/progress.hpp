@@ -26,6 +26,8 @@ class ProgressBar : public Progress {
 
   void update(std::string_view what, double done, double total) override;
   void clear();
+  // Leaves the time of what a resumed run has done already, this share, out of the time left.
+  void resume(double done) { resumed_ = done; }
 
  private:
   void put(const std::string& text);
@@ -36,6 +38,7 @@ class ProgressBar : public Progress {
   Clock clock_;
   std::chrono::steady_clock::time_point start_;
   std::chrono::steady_clock::time_point last_shown_;
+  double resumed_ = 0;  // the share that an earlier run has done
   bool drawn_ = false;  // a line is visible on the terminal
 };
 

@@ -18,10 +18,9 @@ struct LimitsCommand {
 
 int run_limits(const CommandNode& command, LimitsCommand& options) {
   if (options.results.empty()) {
-    return run_measurement(
-        options.run,
-        {.measure = [&](Session& session) { return session.reproduce(options.request); },
-         .table = render_claims});
+    return run_measurement(options.run, {.measure = [&](Session& session) {
+                             return session.reproduce(options.request);
+                           }});
   }
   // Claims on a finished scan need no model.
   std::string other = command.has("MODEL") ? "MODEL" : "";
@@ -34,10 +33,9 @@ int run_limits(const CommandNode& command, LimitsCommand& options) {
     throw UsageError(fault(other, "only --results and where to write", "a scan to run",
                            "leave --results out, or the rest"));
   }
-  return run_measurement(
-      options.run,
-      {.measure = [&](Session& session) { return session.judge_limits(options.results); },
-       .table = render_claims});
+  return run_measurement(options.run, {.measure = [&](Session& session) {
+                           return session.judge_limits(options.results);
+                         }});
 }
 
 void add_limits(CommandNode& parent) {
@@ -67,9 +65,9 @@ int run_tokens(const CommandNode& command, TokensCommand& options) {
     if (command.has("MODEL") || !command.has(option)) continue;
     throw UsageError(fault(option, "a MODEL", "none", "name the model, or leave the option out"));
   }
-  return run_measurement(
-      options.run, {.measure = [&](Session& session) { return session.reproduce(options.request); },
-                    .table = render_claims});
+  return run_measurement(options.run, {.measure = [&](Session& session) {
+                           return session.reproduce(options.request);
+                         }});
 }
 
 void add_tokens(CommandNode& parent) {

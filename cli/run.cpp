@@ -13,36 +13,14 @@
 
 #include "cli/print.hpp"
 #include "cli/progress.hpp"
+#include "cli/screen.hpp"
 #include "cli/stop.hpp"
-#include "cli/table_style.hpp"
 #include "cli/terminal.hpp"
 #include "headgauge/results.hpp"
 #include "headgauge/text.hpp"
 
 namespace headgauge::cli {
 namespace {
-
-constexpr std::size_t kIndent = 4;
-
-// Prints the summary below a table. Each sentence is followed by its meaning and the command to run
-// next, indented; neighbouring sentences that share these have them below the last one.
-void print_findings(const Results& results) {
-  const TableOptions look = table_on_output();
-  const Painter paint(look.color);
-  const std::vector<SummaryLine>& lines = results.summary;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    print_sentences({lines[i].text});
-    const auto goes_on = [&](std::string SummaryLine::*words) {
-      return i + 1 < lines.size() && lines[i + 1].*words == lines[i].*words;
-    };
-    for (const auto words : {&SummaryLine::means, &SummaryLine::next}) {
-      if ((lines[i].*words).empty() || goes_on(words)) continue;
-      print_text(std::string(kIndent, ' ') +
-                 paint(Style::faint, hanging(legible(lines[i].*words), look.width, kIndent)) +
-                 "\n");
-    }
-  }
-}
 
 // Shows a run on the terminal.
 class Watch final : public RunObserver {
@@ -53,8 +31,9 @@ class Watch final : public RunObserver {
   void update(std::string_view what, double done, double total) override {
     if (!quiet_) bar_.update(what, done, total);
   }
-  void resumed(const std::string& line) override {
+  void resumed(const std::string& line, double done) override {
     if (!quiet_) tell(line + "\n");
+    bar_.resume(done);
   }
   void opened(const HeadSource* source) override {
     if (steps_.check && source != nullptr) steps_.check(source->info());
@@ -72,30 +51,27 @@ class Watch final : public RunObserver {
   bool quiet_;
 };
 
-void print_table(const Results& results, const RunOptions& options, const RunSteps& steps,
-                 const std::vector<std::string>& further) {
-  TableOptions table = table_on_output();
-  table.top = options.top;
-  print_text(steps.table(results, table));
-  print_findings(results);
-  const std::string& out = options.output.out;
-  if (!out.empty()) print("\n{}", written_line(results, out, further));
-}
-
 void print_shard(const Share& share, const std::string& out) {
   print("Written: {}\nWith the folders of all {} shards: headgauge merge {} ... --out RESULTS\n",
         journal_path(out, share), share.count, out);
 }
 
-}  // namespace
-
-std::string written_line(const Results& results, const std::string& folder,
-                         const std::vector<std::string>& further) {
+// Returns the files written to the folder of --out: results.json, heads.csv and further ones.
+std::vector<std::string> files_in(const std::string& folder, const Results& results,
+                                  const std::vector<std::string>& further = {}) {
+  if (folder.empty()) return {};
   std::vector<std::string> paths{results_path(folder)};
   if (has_heads(results)) paths.push_back((std::filesystem::path(folder) / kHeadsFile).string());
   paths.insert(paths.end(), further.begin(), further.end());
-  return fmt::format("Written: {}\n", legible(fmt::format("{}", fmt::join(paths, ", "))));
+  return paths;
 }
+
+void print_screen(const Results& results, const OutputOptions& output,
+                  const std::vector<std::string>& files) {
+  print_text(render_screen(results, table_on_output(output.look), output.out, files));
+}
+
+}  // namespace
 
 std::vector<Option> options_of(InputOptions& o) {
   return declared_options("InputOptions", {{"texts", &o.texts}, {"tokens", &o.tokens}});
@@ -112,31 +88,34 @@ Operand model_operand(InputOptions& o, std::string unless) {
 }
 
 std::vector<Option> options_of(OutputOptions& o) {
-  return declared_options(
-      "OutputOptions",
-      {{"out", &o.out}, {"force", &o.force}, {"json", &o.json}, {"quiet", &o.quiet}});
+  return declared_options("OutputOptions", {{"out", &o.out},
+                                            {"force", &o.force},
+                                            {"json", &o.json},
+                                            {"table", &o.look.table},
+                                            {"explain", &o.look.explain},
+                                            {"quiet", &o.quiet}});
 }
 
-std::vector<Option> reading_options(OutputOptions& o, int& top) {
+std::vector<Option> reading_options(OutputOptions& o) {
   return join_options({adapted_options("ReadOptions", options_of(o)),
-                       declared_options("ReadOptions", {{"top", &top}})});
+                       declared_options("ReadOptions", {{"top", &o.look.top}})});
 }
 
 std::vector<Option> run_options(RunOptions& o, bool has_top) {
   std::vector<OptionMember> members = {{"shard", &o.shard}};
-  if (has_top) members.emplace_back("top", &o.top);
+  if (has_top) members.emplace_back("top", &o.output.look.top);
   return declared_options("RunOptions", members);
 }
 
-void show_read(const Results& results, const OutputOptions& output, const std::string& table,
+void show_read(const Results& results, const OutputOptions& output,
                const std::vector<std::string>& verdict) {
   if (!output.out.empty()) OutFolder(output.out).save(results, output.force);
   if (output.json) {
     print_text(results_text(results));
   } else {
-    print_text(table);
+    print_screen(results, output, files_in(output.out, results));
+    if (!verdict.empty()) print_text("\n");
     print_sentences(verdict);
-    if (!output.out.empty()) print("\n{}", written_line(results, output.out));
   }
   flush_text();
   if (!output.quiet) print_notices(results.notices);
@@ -174,7 +153,7 @@ int run_measurement(const RunOptions& options, const RunSteps& steps) {
   if (output.json) {
     print_text(results_text(results));
   } else {
-    print_table(results, options, steps, session.written());
+    print_screen(results, output, files_in(output.out, results, session.written()));
   }
   flush_text();
   if (!output.quiet) print_notices(results.notices);

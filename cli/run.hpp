@@ -14,11 +14,6 @@
 
 namespace headgauge::cli {
 
-// Names the files written to the folder of --out: "Written: DIR/results.json, DIR/heads.csv",
-// followed by further files.
-std::string written_line(const Results& results, const std::string& folder,
-                         const std::vector<std::string>& further = {});
-
 // MODEL, --text and --tokens, which all commands on a model and a text have.
 struct InputOptions {
   std::string model;
@@ -37,26 +32,26 @@ std::vector<Option> options_of(InputOptions& options);
 Operand model_operand(InputOptions& options, std::string unless = "");
 
 struct OutputOptions {
-  std::string out;
+  std::string out = {};
   bool force = false;
   bool json = false;
   bool quiet = false;
+  TableOptions look = {};
 };
 
 std::vector<Option> options_of(OutputOptions& options);
 // The same for a command that reads results, with the --top of its lines.
-std::vector<Option> reading_options(OutputOptions& options, int& top);
+std::vector<Option> reading_options(OutputOptions& options);
 
-// Writes the results of a command that reads results to --out, and prints them: the table and the
+// Writes the results of a command that reads results to --out, and prints them: the screen and the
 // sentences of the verdict, or results.json, after which the verdict goes to stderr.
-void show_read(const Results& results, const OutputOptions& output, const std::string& table,
+void show_read(const Results& results, const OutputOptions& output,
                const std::vector<std::string>& verdict = {});
 
 struct RunOptions {
   InputOptions input = {};
   OutputOptions output = {};
   std::string shard = {};  // --shard, if the command has it
-  int top = 0;  // --top, if the command has it: the number of heads in the table, 0 for all
 };
 
 // --shard, and --top if the command has it.
@@ -65,7 +60,6 @@ std::vector<Option> run_options(RunOptions& options, bool has_top);
 // The parts of a run that differ between commands.
 struct RunSteps {
   std::function<Results(Session&)> measure;
-  std::function<std::string(const Results&, const TableOptions&)> table = render_tables;
   // Checks the options once the model is open, before the work begins.
   std::function<void(const SourceInfo&)> check = {};
   // Creates the session; by default one of the model and the texts of the options.

@@ -18,6 +18,12 @@ std::string plain(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+// Returns the value of a key as text; empty if it is null or missing, as it may be in a file.
+std::string text_of(const Json& object, const char* key) {
+  const auto it = object.find(key);
+  return it == object.end() || it->is_null() ? "" : plain(*it);
+}
+
 // Example: "a/results.json: scan of gpt2 on book.txt".
 std::string run_text(const Json& run) {
   std::string text = shortened(text_of(run, "file"), kTableWidth) + ":";
@@ -55,11 +61,6 @@ std::string settings_text(const std::vector<Json>& runs) {
 
 }  // namespace
 
-std::string text_of(const Json& object, const char* key) {
-  const auto it = object.find(key);
-  return it == object.end() || it->is_null() ? "" : plain(*it);
-}
-
 std::vector<Results> read_runs(std::string& path) {
   const std::vector<std::string> files = results_files(path);
   if (files.size() == 1) path = files.front();
@@ -68,23 +69,27 @@ std::vector<Results> read_runs(std::string& path) {
   return runs;
 }
 
-std::string run_lines(const std::vector<std::string>& labels, const std::vector<Json>& runs,
-                      const Painter& paint, std::size_t width) {
-  constexpr std::string_view kSettings = "settings";
-  std::size_t indent = kSettings.size();
-  for (const std::string& label : labels) indent = std::max(indent, label.size());
-  indent += kGap;
+std::string render_runs(const Results& results, const Painter& paint, std::size_t width) {
+  constexpr std::size_t kIndent = 10;
+  const auto line = [&](const std::string& label, const std::string& text) {
+    return paint.entry(Style::faint, label, text, width, std::max(kIndent, label.size() + kGap));
+  };
+  const bool of_steps = results.coord("step") != nullptr;
+  std::vector<Json> runs = {results.settings["old"], results.settings["new"]};
+  if (of_steps) runs = results.settings["runs"].get<std::vector<Json>>();
   std::string out;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    out += paint.entry(Style::faint, labels[i], run_text(runs[i]), width, indent);
+    out += line(of_steps ? fmt::format("step {}", results.coord_numbers("step")[i])
+                : i == 0 ? "old"
+                         : "new",
+                run_text(runs[i]));
   }
-  return out + paint.entry(Style::faint, kSettings, settings_text(runs), width, indent);
-}
-
-std::string summary_lines(const Results& results, std::size_t width) {
-  std::string out;
-  for (const SummaryLine& line : results.summary) out += wrapped(line.text, width, 0) + "\n";
-  return out + "\n";
+  out += line("settings", settings_text(runs));
+  if (!of_steps && results.settings.contains("pairs")) {
+    out += line("pairs", fmt::format("changes on {} texts, each by itself",
+                                     results.settings["pairs"].dump()));
+  }
+  return out;
 }
 
 }  // namespace headgauge::cli

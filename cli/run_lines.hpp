@@ -10,21 +10,13 @@
 
 namespace headgauge::cli {
 
-// Returns the value of a key as text; empty if it is null or missing, as it may be in a file.
-std::string text_of(const nlohmann::ordered_json& object, const char* key);
-
 // Reads the results at a path: one, or several in the folders of a folder. Replaces the path by the
 // name that messages give them.
 std::vector<Results> read_runs(std::string& path);
 
-// Describes runs by their entries in the settings, a labelled line for each and one for the
-// settings in which they differ: "old  a/results.json: scan of gpt2 on book.txt", "settings  seed:
-// 0 -> 1".
-std::string run_lines(const std::vector<std::string>& labels,
-                      const std::vector<nlohmann::ordered_json>& runs, const Painter& paint,
-                      std::size_t width);
-
-// Returns the summary of results, each sentence on its own lines.
-std::string summary_lines(const Results& results, std::size_t width);
+// Describes the runs of a diff or a series by their entries in the settings, a labelled line for
+// each and one for the settings in which they differ: "old  a/results.json: scan of gpt2 on
+// book.txt", "settings  seed: 0 -> 1"; and what a diff compared.
+std::string render_runs(const Results& results, const Painter& paint, std::size_t width);
 
 }  // namespace headgauge::cli

@@ -1,15 +1,9 @@
 // headgauge scan: measures every head, prints the table and writes the files.
 #include "headgauge/scan.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
 #include "cli/commands.hpp"
 #include "cli/run.hpp"
-#include "cli/table_style.hpp"
 #include "cli/tables.hpp"
-#include "headgauge/text.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -17,8 +11,6 @@ namespace {
 struct ScanCommand {
   RunOptions run;
   ScanRequest request;
-  bool all = false;
-  std::string sort;
 };
 
 // Throws for an invalid --sort before the work begins.
@@ -36,30 +28,12 @@ void check_sort(const ScanOptions& scan, const SourceInfo& source, const std::st
   require_sortable(results, sort);
 }
 
-// Says where to read the examples; empty if there are none.
-std::string examples_line(const Results& results, const std::string& out, std::size_t width) {
-  if (results.examples.empty()) return "";
-  const std::string line =
-      fmt::format("Examples: {} queries with the keys that they select; {} shows each head's",
-                  results.examples.size(),
-                  out.empty() ? "with --out DIR, headgauge report DIR"
-                              : fmt::format("headgauge report {}", legible(out)));
-  return wrapped(line, std::min(width, kTableWidth), 2) + "\n\n";
-}
-
 int run(ScanCommand& options) {
   RunSteps steps;
   steps.check = [&](const SourceInfo& source) {
-    check_sort(options.request.options, source, options.sort);
+    check_sort(options.request.options, source, options.run.output.look.sort);
   };
   steps.measure = [&](Session& session) { return session.scan(options.request); };
-  steps.table = [&](const Results& results, const TableOptions& terminal) {
-    TableOptions table = terminal;
-    table.all = options.all;
-    table.sort = options.sort;
-    return render_table(results, table) + render_view(results, table) +
-           examples_line(results, options.run.output.out, table.width);
-  };
   return run_measurement(options.run, steps);
 }
 
@@ -77,7 +51,8 @@ void add_scan(CommandNode& app) {
        .options =
            join_options({options_of(o->run.input), options_of(o->request),
                          options_of(o->run.output), run_options(o->run, true),
-                         declared_options("ScanCommand", {{"all", &o->all}, {"sort", &o->sort}})}),
+                         declared_options("ScanCommand", {{"all", &o->run.output.look.all},
+                                                          {"sort", &o->run.output.look.sort}})}),
        .run = [=](const CommandNode&) { return run(*o); }});
 }
 

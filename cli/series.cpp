@@ -21,18 +21,8 @@ namespace {
 struct SeriesCommand {
   std::vector<std::string> files;
   SeriesOptions options;
-  OutputOptions output;
-  int top = 20;  // 0: all
+  OutputOptions output{.look = {.top = 20}};
 };
-
-std::string render_series(const Results& results, const TableOptions& options) {
-  std::vector<std::string> labels;
-  for (const double step : results.coord_numbers("step")) {
-    labels.push_back(fmt::format("step {}", step));
-  }
-  return run_lines(labels, results.settings["runs"], Painter(options.color), options.width) + "\n" +
-         summary_lines(results, options.width) + render_view(results, options);
-}
 
 int run(SeriesCommand& command) {
   const auto signal = end_on_signal();
@@ -41,9 +31,7 @@ int run(SeriesCommand& command) {
   for (std::string& file : command.files) runs.push_back(read_runs(file));
   const Results results = joined(runs, command.files, command.options);
   signal->loaded();
-  TableOptions table = table_on_output();
-  table.top = command.top;
-  show_read(results, command.output, render_series(results, table));
+  show_read(results, command.output);
   return 0;
 }
 
@@ -59,7 +47,7 @@ void add_series(CommandNode& app) {
                          .help = "results.json files, their folders, or folders of such folders, "
                                  "one a text",
                          .value = &o->files}},
-           .options = join_options({options_of(o->options), reading_options(o->output, o->top)}),
+           .options = join_options({options_of(o->options), reading_options(o->output)}),
            .run = [=](const CommandNode&) { return run(*o); }});
 }
 

@@ -1,4 +1,4 @@
-// Renders the lines above a table: model, text, settings, and the loss at every length.
+// Renders the lines above a table: the model, the text and what was changed.
 #pragma once
 
 #include <string>
@@ -9,16 +9,12 @@
 
 namespace headgauge::cli {
 
-// Describes the windows of layers; all layers with a window have the same one. Example: "512 keys
-// in 15 of 18 layers".
+// Describes the windows of layers; all layers with a window have the same one. Example: "15 of 18
+// layers see 512 tokens".
 std::string windows_text(const std::vector<Index>& windows);
 
-// Returns "*" for a layer without a window of a model whose other layers have one.
-std::string open_mark(const Results& results, Index layer_index);
-// Returns what the mark says; empty if no layer has one.
-std::string open_legend(const Results& results);
-
-// Wraps the lines to `width` columns where words permit.
-std::string render_header(const Results& results, const Painter& paint, std::size_t width);
+// Says in three lines what was measured: the model; the text with its loss and the time; the bytes
+// of the key-value cache. A line of which nothing is known is left out.
+std::string render_head(const Results& results, std::size_t width);
 
 }  // namespace headgauge::cli

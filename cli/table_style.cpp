@@ -1,5 +1,7 @@
 #include "cli/table_style.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "headgauge/text.hpp"
@@ -15,10 +17,8 @@ bool continues(char c) {
 
 std::string Painter::operator()(Style style, std::string_view text) const {
   if (!color_ || style == Style::plain || text.empty()) return std::string(text);
-  const char* code = style == Style::bold    ? "\x1b[1m"
-                     : style == Style::faint ? "\x1b[2m"
-                                             : "\x1b[33m";
-  return code + std::string(text) + "\x1b[0m";
+  constexpr int codes[] = {0, 1, 2, 33, 32, 36, 35, 34};  // in the order of the styles
+  return fmt::format("\x1b[{}m{}\x1b[0m", codes[static_cast<int>(style)], text);
 }
 
 std::string Painter::entry(Style style, std::string_view label, std::string_view text,

@@ -6,7 +6,7 @@
 
 namespace headgauge::cli {
 
-enum class Style { plain, bold, faint, warning };
+enum class Style { plain, bold, faint, warning, green, cyan, magenta, blue };
 
 class Painter {
  public:

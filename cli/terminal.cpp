@@ -40,9 +40,8 @@ bool takes_escapes(int descriptor) {
   return terminal_width(descriptor).has_value() && (kind == nullptr || kind != "dumb"sv);
 }
 
-TableOptions table_on_output() {
+TableOptions table_on_output(TableOptions table) {
   const auto width = terminal_width(STDOUT_FILENO);
-  TableOptions table;
   const char* no_color = std::getenv("NO_COLOR");
   table.color = takes_escapes(STDOUT_FILENO) && (no_color == nullptr || *no_color == '\0');
   if (width) table.width = std::min(*width, kTableWidth);

@@ -21,9 +21,9 @@ std::optional<std::size_t> terminal_width(int descriptor);
 // is "dumb".
 bool takes_escapes(int descriptor);
 
-// Returns options for a table on standard output: colours on a terminal (unless NO_COLOR is set),
-// and the terminal's width.
-TableOptions table_on_output();
+// Sets options for a table on standard output: colours on a terminal (unless NO_COLOR is set), and
+// the terminal's width.
+TableOptions table_on_output(TableOptions table);
 
 // Prints sentences below a table: wrapped on a terminal, else one per line.
 void print_sentences(const std::vector<std::string>& sentences);

@@ -42,7 +42,7 @@ std::size_t TextTable::width() const {
   const std::vector<std::size_t> own = widths();
   std::size_t sum = 0;
   for (std::size_t k = 0; k < columns_.size(); ++k) {
-    if (shows(k)) sum += own[k] + columns_[k].mark + (k > 0 ? columns_[k].gap : 0);
+    if (shows(k)) sum += own[k] + (k > 0 ? columns_[k].gap : 0);
   }
   return sum;
 }
@@ -64,7 +64,7 @@ std::string TextTable::text() const {
     for (std::size_t k = 0; k < cells.size(); ++k) {
       if (!shows(k)) continue;
       const TextColumn& column = columns_[k];
-      const std::size_t room = own[k] + (heading ? 0 : column.mark);
+      const std::size_t room = own[k];
       const std::size_t pad = room - std::min(room, text_width(cells[k].text));
       spaces += (k > 0 ? column.gap : 0) + (column.align == Align::right ? pad : 0);
       out.append(spaces, ' ') += paint_(cells[k].style, cells[k].text);
@@ -75,30 +75,11 @@ std::string TextTable::text() const {
   return out;
 }
 
-std::string TextTable::legend(std::size_t width) const {
-  std::string out;
-  for (const TextColumn& column : columns_) {
-    if (column.rank == kDropped) continue;
-    out += legend_line(paint_, Style::bold, column.title, column.meaning, width);
-  }
-  return out;
-}
-
-TextColumn metric_column(const Column& column) {
-  const MetricInfo* const info = find_metric_info(column.metric);
-  return {column.title, column.width, column.unit, 0, info == nullptr ? "" : info->meaning};
-}
-
 std::string legend_line(const Painter& paint, Style style, std::string_view title,
                         std::string_view meaning, std::size_t width) {
   constexpr std::size_t kMeanings = 9;  // indent
   return paint.entry(style, title, meaning, std::min(width, kTableWidth), kMeanings,
                      style == Style::warning ? Style::plain : Style::faint);
-}
-
-std::string lines_left(const Painter& paint, std::size_t count) {
-  if (count == 0) return "";
-  return paint(Style::faint, fmt::format("and {} more (--top all)", count)) + "\n";
 }
 
 }  // namespace headgauge::cli

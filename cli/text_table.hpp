@@ -16,13 +16,11 @@ enum class Align { left, right };
 
 struct TextColumn {
   std::string title;
-  std::size_t width = 0;     // 0: the width of its widest text
-  std::string unit = {};     // second line of the heading
-  int rank = 0;              // columns with the largest rank are dropped first; 0: never dropped
-  std::string meaning = {};  // for the legend
+  std::size_t width = 0;  // 0: the width of its widest text
+  std::string unit = {};  // second line of the heading
+  int rank = 0;           // columns with the largest rank are dropped first; 0: never dropped
   Align align = Align::right;
-  std::size_t gap = 1;   // number of spaces before it, unless it is the first
-  std::size_t mark = 0;  // room behind the title for a mark of the values, such as *
+  std::size_t gap = 1;  // number of spaces before it, unless it is the first
   Style unit_style = Style::faint;
 };
 
@@ -55,9 +53,6 @@ class TextTable {
 
   std::string text() const;
 
-  // Returns a line for each column that is shown and has a meaning.
-  std::string legend(std::size_t width) const;
-
  private:
   static constexpr int kDropped = -1;
   struct Row {
@@ -71,16 +66,8 @@ class TextTable {
   std::vector<Row> rows_;
 };
 
-// Returns the column of a metric, with its meaning from the catalogue (a user's own has none
-// there).
-TextColumn metric_column(const Column& column);
-
 // Returns one line of a legend: the title of a column and its meaning; empty without a meaning.
 std::string legend_line(const Painter& paint, Style style, std::string_view title,
                         std::string_view meaning, std::size_t width);
-
-// Returns the line that says how many lines of a table --top leaves out; nothing if it leaves out
-// none.
-std::string lines_left(const Painter& paint, std::size_t count);
 
 }  // namespace headgauge::cli

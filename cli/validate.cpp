@@ -11,7 +11,7 @@ namespace headgauge::cli {
 namespace {
 
 struct ValidateCommand {
-  RunOptions run{.top = kUsualTop};
+  RunOptions run{.output = {.look = {.top = 20}}};
   ValidateRequest request;
 };
 

@@ -214,7 +214,10 @@ void set_typed(CommandNode& command, const Option& option, const std::vector<Typ
     value = values.front();
   }
   const std::string complaint = try_to_set(option, value);
-  if (complaint.empty()) return;
+  if (complaint.empty()) {
+    if (!option.implies.empty()) set_option(find_option(command.options, option.implies), true);
+    return;
+  }
   throw UsageError(fmt::format("{}: {}; {}", name, complaint, see_help(command)));
 }
 

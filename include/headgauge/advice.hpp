@@ -24,7 +24,7 @@ std::string with_commands(const Results& results, std::string words, const std::
 void fill_in_commands(Results& results);
 
 // Returns the command alone, without the words around it, for any model: with MODEL and FILE for
-// the user's own, and with HEAD replaced.
-std::string command_in(const std::string& words, const std::string& head);
+// the user's own, and with HEAD replaced if a head is given.
+std::string command_in(const std::string& words, const std::string& head = "");
 
 }  // namespace headgauge

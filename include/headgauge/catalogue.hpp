@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -121,6 +122,9 @@ const std::vector<Experiment>& experiments();
 
 // List the flags of heads and the columns of the tables of heads.
 const std::vector<FlagInfo>& flag_infos();
+
+// Returns what words of the terminal mean, by word.
+const std::map<std::string, std::string>& terms();
 const std::vector<Column>& head_columns();
 
 // Finds the declaration of a flag; std::logic_error if there is none.

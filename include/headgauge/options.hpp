@@ -55,6 +55,7 @@ struct Option {
   std::string none = {};      // the word for an empty value or 0: "all", "auto"
   std::string named = {};     // the name, if it differs from the member's
   std::string excludes = {};  // the name of an option that cannot be given with this one
+  std::string implies = {};   // the name of a flag that is set with this one
   // True if a number in the results depends on the option. Options for which it is false may differ
   // when a run is resumed or shards are merged.
   bool decides = true;

@@ -48,6 +48,7 @@ struct FoundSink {
   Index position = 0;
   double heads = 0;
   int first_layer = 0, last_layer = 0;
+  std::optional<std::string> token = {};  // its text
   bool operator==(const FoundSink&) const = default;
 };
 

@@ -106,8 +106,8 @@ class RunObserver : public Progress {
   // the run opens them one by one.
   virtual void opened(const HeadSource* /*source*/) {}
   // Called if the run resumes an interrupted one. Example of `line`: "resuming from layer 24 of
-  // 30".
-  virtual void resumed(const std::string& /*line*/) {}
+  // 30". `done`: the share of its layers that is finished, 0 if that is not known.
+  virtual void resumed(const std::string& /*line*/, double /*done*/) {}
   // Called after the last measurement, before the files of Run::out are saved.
   virtual void measured() {}
 };

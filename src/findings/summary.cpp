@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,6 +45,7 @@ class ScanScope {
     scope_.give_if("claims_are_judged", results_.command == Command::reproduce_limits);
     give_heads_with_flags();
     give_sinks();
+    give_reach();
     give_growth();
     give_slopes();
     give_critical();
@@ -112,6 +115,43 @@ class ScanScope {
           .count("last_layer", sink.last_layer);
     }
     scope_.give("sinks", std::move(sinks));
+  }
+
+  // Gives how far back the middle head of each layer looks, by thirds of the layers: of all, or of
+  // those with a window and those without apart.
+  void give_reach() {
+    std::map<bool, std::vector<std::pair<int, double>>> layers;  // by whether they see all keys
+    for (auto begin = heads_.begin(); begin != heads_.end();) {
+      std::vector<double> distances;
+      const HeadName& first = *begin;
+      for (; begin != heads_.end() && begin->layer_index == first.layer_index; ++begin) {
+        if (const auto found = cell(metric::attention_distance, *begin)) {
+          distances.push_back(found->value);
+        }
+      }
+      if (!distances.empty()) layers[sees_all(first)].emplace_back(first.layer, median(distances));
+    }
+    for (const auto& [sees_all_keys, all] : layers) {
+      std::vector<Scope> thirds;
+      const std::size_t parts = std::min<std::size_t>(3, all.size());
+      for (std::size_t part = 0; part < parts; ++part) {
+        const auto third = std::span(all).subspan(part * all.size() / parts);
+        const auto of = third.first((part + 1) * all.size() / parts - part * all.size() / parts);
+        const auto [least, most] =
+            std::ranges::minmax(of, {}, [](const auto& layer) { return layer.second; });
+        thirds.emplace_back()
+            .count("first_layer", of.front().first)
+            .count("last_layer", of.back().first)
+            .count("nearest", std::round(least.second))
+            .count("farthest", std::round(most.second));
+      }
+      scope_.give(layers.size() == 1 ? "thirds"
+                  : sees_all_keys    ? "global_thirds"
+                                     : "local_thirds",
+                  std::move(thirds));
+    }
+    const auto window = results_.coord("window");
+    if (window != nullptr) scope_.count("window", std::ranges::max(window->numbers()));
   }
 
   void give_growth() {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <initializer_list>
 #include <optional>
 #include <string_view>
@@ -93,13 +94,21 @@ std::string with_commands(const Results& results, std::string words, const std::
   const Index window = suggested_keys(longest_length(results).value_or(256), 128);
   replace_word(words, "size=128", fmt::format("size={}", window));
   replace_word(words, "window=124", fmt::format("window={}", std::max<Index>(window - 4, 1)));
+  // The largest power of two, up to 4096, that drops keys of the text and of the model's contexts.
+  Index open = 4096;
+  for (const auto& most :
+       {results.model.trained_length, results.model.positions,
+        results.text.tokens_total.empty() ? std::nullopt : results.text.tokens_total.front()}) {
+    while (most && open > 1 && open > *most / 2) open /= 2;
+  }
+  replace_word(words, "WINDOW", fmt::format("{}", open));
   // The user's own words are inserted last, because they may contain these names.
   if (!head.empty()) replace_word(words, "HEAD", head);
   const std::string change = changes(results);
   if (!change.empty()) replace_word(words, "CHANGE", change);
   const auto text = files(results, {"text", "tokens"});
   constexpr std::string_view kBoth = "MODEL TEXT";
-  if (!results.model.name) return words;
+  if (!results.model.name || results.model.family == "synthetic") return words;
   const std::string name = in_shell(*results.model.name);
   std::string tasks;
   for (const char* option : {"tasks", "probe"}) {
@@ -114,8 +123,10 @@ std::string with_commands(const Results& results, std::string words, const std::
   } else {
     replace_word(words, "MODEL", name);
   }
-  replace_word(words, "--plan PLAN",
-               "--plan " + in_shell(value_or<std::string>(results.settings, "plan_file", "FILE")));
+  const auto plan = value_or<std::string>(results.settings, "plan_file", "FILE");
+  replace_word(words, "--out OUT",
+               "--out " + in_shell(std::filesystem::path(plan).parent_path().string()));
+  replace_word(words, "--plan PLAN", "--plan " + in_shell(plan));
   return words;
 }
 
@@ -132,7 +143,7 @@ void fill_in_commands(Results& results) {
 std::string command_in(const std::string& words, const std::string& head) {
   const std::size_t begin = words.find('`') + 1;
   std::string command = words.substr(begin, words.find('`', begin) - begin);
-  replace_word(command, "HEAD", head);
+  if (!head.empty()) replace_word(command, "HEAD", head);
   replace_word(command, "MODEL TEXT", "MODEL --text FILE");
   return command;
 }

@@ -164,7 +164,7 @@ void read_group(nlohmann::json file, std::size_t number, Catalogue& catalogue) {
   }
   auto metrics = keys.take<nlohmann::json::array_t>("metrics");
   auto experiments = keys.list("experiments"), sentences = keys.list("sentences");
-  keys.skip({"figures", "tables", "commands", "given", "phrases"});
+  keys.skip({"figures", "tables", "commands", "given", "phrases", "terms"});
   keys.done();
   for (nlohmann::json& experiment : experiments) {
     catalogue.experiments.push_back(read_experiment(std::move(experiment), group));
@@ -226,6 +226,7 @@ Catalogue read_catalogue(std::string_view text) {
   for (const nlohmann::json& file : files) {
     take_words(file, "commands", catalogue.commands);
     take_words(file, "phrases", catalogue.phrases);
+    take_words(file, "terms", catalogue.terms);
   }
   for (nlohmann::json& file : files) {
     read_group(std::move(file), catalogue.groups.size() + 1, catalogue);
@@ -269,6 +270,10 @@ const std::vector<Experiment>& experiments() {
 
 const std::vector<FlagInfo>& flag_infos() {
   return catalogue().flags;
+}
+
+const std::map<std::string, std::string>& terms() {
+  return catalogue().terms;
 }
 
 const std::vector<Column>& head_columns() {

@@ -34,6 +34,7 @@ struct Catalogue {
   using Words = std::map<std::string, std::string>;
   Words commands;  // to run next, by their names
   Words phrases;   // texts that sentences share, for {NAME $}, with $ for what follows
+  Words terms;     // what words of the terminal mean
   std::vector<Sentence> sentences;
 };
 

@@ -94,9 +94,6 @@ Scope scope_of(const Results& results, const Change& change, const Subject& subj
       place.give("its_label", label);
     }
   }
-  if (std::isfinite(change.errors)) {
-    scope.give("errors", computed(change.errors, rounded(change.errors)));
-  }
   return scope.give("labels", std::move(labels));
 }
 

@@ -40,9 +40,11 @@ const Json& declaration_of_option(const std::string& member) {
 
 void declare_as(const Json& declared, Option& option) {
   static const std::map<std::string, std::string Option::*> texts = {
-      {"form", &Option::form},       {"group", &Option::group},      {"help", &Option::help},
-      {"details", &Option::details}, {"none", &Option::none},        {"expects", &Option::expects},
-      {"named", &Option::named},     {"excludes", &Option::excludes}};
+      {"form", &Option::form},      {"group", &Option::group},
+      {"help", &Option::help},      {"details", &Option::details},
+      {"none", &Option::none},      {"expects", &Option::expects},
+      {"named", &Option::named},    {"excludes", &Option::excludes},
+      {"implies", &Option::implies}};
   const auto like = declared.find("like");
   if (like != declared.end()) declare_as(declaration_of_option(*like), option);
   for (const auto& [key, value] : declared.items()) {

@@ -46,6 +46,7 @@ void fields(Io& io, FoundSink& sink) {
   io("heads", sink.heads);
   io("first_layer", sink.first_layer);
   io("last_layer", sink.last_layer);
+  io.optional("token", sink.token);
 }
 
 template <class Io>

@@ -18,6 +18,7 @@
 #include "headgauge/text.hpp"
 #include "results/declared.hpp"
 #include "results/diff_notices.hpp"
+#include "results/sentences.hpp"
 #include "results/series_changes.hpp"
 #include "results/series_notices.hpp"
 #include "results/texts_apart.hpp"
@@ -64,6 +65,7 @@ class Series {
     results_.set_coord(kMetric, metrics_);
     for (const std::string& name : metrics_) add_curves(name);
     add_changes();
+    add_roles();
     describe();
     return std::move(results_);
   }
@@ -218,6 +220,25 @@ class Series {
         slope.set(at, slope_of(curve));
       }
     }
+  }
+
+  // Says when a head first has a role.
+  void add_roles() {
+    std::vector<Scope> roles;
+    for (const FlagInfo& info : flag_infos()) {
+      const auto heads = [&](const NamedRun& run) {
+        return std::ranges::count(run.results->flags, info.name, &Flag::name);
+      };
+      const auto first = std::ranges::find_if(runs_, heads);
+      if (!info.role || first == runs_.end()) continue;
+      roles.emplace_back()
+          .give("role_name", info.name)
+          .give("first_step", label_of(results_, kStep, first - runs_.begin()))
+          .count("at_first", heads(*first))
+          .count("at_last", heads(runs_.back()));
+    }
+    add_sentences("series_roles", results_, Scope().give("roles", std::move(roles)),
+                  results_.summary);
   }
 
   void describe() {

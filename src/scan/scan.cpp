@@ -109,7 +109,8 @@ class Scan {
     } else {
       results.partial = stopped_;
     }
-    if (progress_ != nullptr) progress_->update("done", last_layer_ + 1, last_layer_ + 1);
+    if (progress_ != nullptr && !stopped_)
+      progress_->update("done", last_layer_ + 1, last_layer_ + 1);
     if (part_.kept != nullptr) *part_.kept = std::move(tables_);
     return results;
   }
@@ -261,6 +262,13 @@ class Scan {
     const std::vector<const LayerStatistics*> statistics(layers.begin(), layers.end());
     for (const auto& measure : tables_.measures) measure->derive(statistics, results);
     results.passages = passages_around(results.examples, source_);
+    // The keys of cross-attention are not tokens of the text.
+    const bool shown = info_.documents.size() == 1 && results.model.attention != "cross";
+    if (!results.text.sinks || !shown) return;
+    const std::vector<std::string> texts = source_.token_texts(0);
+    for (FoundSink& sink : *results.text.sinks) {
+      if (sink.position < std::ssize(texts)) sink.token = texts[sink.position];
+    }
   }
 
   // Leaves out what an interrupted scan cannot know.

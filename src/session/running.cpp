@@ -196,7 +196,10 @@ void Running::start(const HeadSource* source) {
         source == nullptr
             ? std::pair<Index, Index>()
             : std::pair<Index, Index>(source->info().layers, std::ssize(source->info().documents));
-    observer_->resumed(resumption_line(journal(), layers, documents));
+    const auto from = journal().resumed(documents);
+    const bool known = from && layers > 0 && from->stage.substr(from->stage.find('/') + 1).empty();
+    observer_->resumed(resumption_line(journal(), layers, documents),
+                       known ? static_cast<double>(from->layer) / static_cast<double>(layers) : 0);
   }
   observer_->opened(source);
 }

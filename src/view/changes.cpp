@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <map>
 
 #include "headgauge/cells.hpp"
@@ -55,14 +54,6 @@ Cell change_cell(const Change& change) {
   return {text, std::abs(change.change)};
 }
 
-Cell errors_cell(const Change& change) {
-  constexpr double kMost = 1000;
-  if (std::isinf(change.errors)) return {"-", std::numeric_limits<double>::max()};
-  return {
-      change.errors >= kMost ? fmt::format(">{:.0f}", kMost) : fmt::format("{:.1f}", change.errors),
-      change.errors};
-}
-
 // A standard error of 0 leaves no randomness.
 Cell p_cell(const Change& change) {
   if (std::isinf(change.errors)) return {"exact", change.adjusted_p};
@@ -89,8 +80,6 @@ std::vector<ChangeColumn> columns(const Results& results, bool measured) {
        }},
       {{.title = measured ? "change ± se" : "change", .rank = 1}, change_cell}};
   if (measured) {
-    list.push_back(
-        {{.title = "errors", .meaning = "the change in standard errors", .rank = 4}, errors_cell});
     list.push_back({{.title = "p",
                      .meaning = "the smallest false discovery rate at which the value is listed; "
                                 "exact: its standard error is 0"},
@@ -130,7 +119,8 @@ std::vector<Table> change_tables(const Results& results, Index most) {
         .name = "largest_changes",
         .label = measured ? "" : "without errors",
         .title = measured ? "The largest change of each metric and head"
-                          : "The largest change without a standard error of each metric and head"});
+                          : "The largest change without a standard error of each metric and head",
+        .lead = tables.empty() && results.command == Command::diff});
     const std::vector<ChangeColumn> shown = columns(results, measured);
     for (const ChangeColumn& one : shown) table.columns.push_back(one.column);
     const Index all = std::ssize(changes), rows = most > 0 ? std::min(most, all) : all;

@@ -66,4 +66,7 @@ DeclaredTable read_table(nlohmann::json object, const std::string& group);
 std::vector<Table> make_tables(const Results& results, const DeclaredTable& declared,
                                std::optional<Index> most = std::nullopt);
 
+// Makes the table of the roles of a scan's heads; nothing if no head has one.
+std::optional<Table> roles_table(const Results& results);
+
 }  // namespace headgauge::view

@@ -438,6 +438,7 @@ std::vector<Table> tables(const Results& results, std::optional<Index> most) {
   std::vector<Table> all;
   // A difference of two runs is no change of the model: no declared table is about it.
   if (results.coord("run") != nullptr) return all;
+  if (auto roles = roles_table(results)) all.push_back(*std::move(roles));
   for (const DeclaredTable& declared : declared_tables()) {
     for (Table& table : make_tables(results, declared, most)) all.push_back(std::move(table));
   }

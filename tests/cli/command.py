@@ -35,16 +35,29 @@ def environment(**changes: str) -> dict[str, str]:
     return {**kept, "LC_ALL": "C.UTF-8", "HEADGAUGE_JOURNAL_SECONDS": "3600", **changes}
 
 
-def run(*arguments, stdout=subprocess.PIPE, cwd=None, env=None, limits=None, typed=None) -> Finished:
+# The commands that print an answer, or all tables with --table.
+ANSWERING = ("scan", "compare", "converge", "validate", "plan", "reproduce", "merge", "diff", "series")
+
+
+def with_tables(arguments) -> list[str]:
+    """The words of a command that prints all of its tables."""
+    words = [str(word) for word in arguments]
+    place = 2 if words[:1] == ["reproduce"] else 1
+    return words[:place] + ["--table"] + words[place:] if words and words[0] in ANSWERING else words
+
+
+def run(
+    *arguments, stdout=subprocess.PIPE, cwd=None, env=None, limits=None, typed=None, answer=False
+) -> Finished:
     """`limits`: resource limits of the run, such as {resource.RLIMIT_FSIZE: 4096}. `typed`: its
-    standard input."""
+    standard input. `answer`: it prints its answer alone, as without --table."""
 
     def limit() -> None:
         for which, value in (limits or {}).items():
             resource.setrlimit(which, (value, resource.getrlimit(which)[1]))
 
     done = subprocess.run(
-        [str(BINARY), *map(str, arguments)],
+        [str(BINARY), *(map(str, arguments) if answer else with_tables(arguments))],
         **({"stdin": subprocess.DEVNULL} if typed is None else {"input": typed.encode()}),
         stdout=stdout,
         stderr=subprocess.PIPE,

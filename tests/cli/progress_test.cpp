@@ -47,6 +47,18 @@ TEST_F(BarTest, TerminalShowsBarAndTimeLeft) {
   EXPECT_EQ(written(), "\r\x1b[Klayer 2 [########................]  33 %  6 s left");
 }
 
+TEST_F(BarTest, TimeLeftOfAResumedRunCountsWhatIsStillToDo) {
+  auto progress = bar(true);
+  progress.resume(0.5);
+  progress.update("layer 0", 0, 6);
+  wait(1000);
+  progress.update("layer 3", 3, 6);  // where the earlier run ended
+  wait(2900);
+  written();
+  progress.update("layer 4", 4, 6);
+  EXPECT_EQ(written(), "\r\x1b[Klayer 4 [################........]  67 %  6 s left");
+}
+
 TEST_F(BarTest, TerminalIsNotRedrawnMoreThanTenTimesASecond) {
   auto progress = bar(true);
   progress.update("a", 1, 100);

@@ -6,6 +6,8 @@
 #include <regex>
 #include <sstream>
 
+#include "cli/screen.hpp"
+#include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
 #include "faults.hpp"
 #include "findings/scanned_results.hpp"
@@ -35,15 +37,7 @@ using Heads = std::vector<std::string>;
 
 TEST(Table, ReadsAsItShould) {
   EXPECT_EQ(render_table(scanned_results(), {}),
-            R"(model       models/tiny, gpt2, 2 layers of 3 heads, head size 32
-text        moss.txt (1154 tokens)
-run         L = 1024, softmax, x = embedding, seed 0, 0.43 s, 2 threads, AVX3
-
-length          64    1024
-loss, nats    5.12    4.30
-perplexity     168    73.7
-
-layer  entropy   eff.    max  sinks    back   90 %   sep.  rand.  crit.  roles, flags
+            R"(layer  entropy   eff.    max  sinks    back   90 %   sep.  rand.  crit.  roles, flags
 .head   of max   keys    key  share  tokens   keys   N=20   N=20      N
   0.0     1.00    512   0.01   0.01     256    462   0.21   0.44   >128  wide
   0.1     0.92    290   0.01   0.71     120    300   0.83   0.45     11  sinks wide
@@ -53,62 +47,47 @@ layer  entropy   eff.    max  sinks    back   90 %   sep.  rand.  crit.  roles, 
   1.1     0.00   1.00   1.00   0.00    0.10   1.00   0.40   0.50      -
   1.2     0.73    120   0.10   0.02     100    200   0.62   0.41     45  wide
 
-entropy  Entropy of the weight beyond the sinks as a share of its largest value: near 0 the head
-         picks one key when it does not rest, near 1 it averages.
-eff.     The number of keys that a row spreads over when it does not rest on sinks.
-max      The largest share of the weight beyond the sinks that one key has.
-sinks    The share of a row's weight on the sinks of the head: keys that take more than 5 % of the
-         weight in the mean over queries 32 tokens away or more, whatever these look for. A learned
-         sink, which is no key, counts with them.
-back     The mean distance in tokens to the keys that a head weighs when it does not rest on sinks.
-90 %     The number of keys with 90 % of the weight that does not rest on sinks.
-sep.     The share of the N selected keys that stand apart from every other key, both without the
-         sinks, which take weight whatever the query asks for.
-rand.    The separability beyond the sinks with the weights permuted among these keys; it is
-         measured in every second row.
-crit.    The first N at which the head's distance is shown to be its expected one within 5 %
-         (reading “context”), each N tested by itself over its rows. The paper takes it that these
-         keys carry its context.
-
-wide     3 of 6 heads: 90 % of its weight beyond the sinks on more than 6 % of its keys. The weight
-         is spread over many keys: a cache that keeps a few of them loses some of it.
-         headgauge converge MODEL --text FILE
-sinks    1 of 6 heads: more than 0.3 of its weight on sinks. Much of the weight rests on keys that
-         take it whatever the query asks for. The metrics beyond the sinks measure what the head
-         selects with the rest of its weight.
-         headgauge compare MODEL --text FILE --heads 0.1 --pattern sinks:sinks=4,window=60
-
 )");
 }
 
-// The figures of the header are means over the heads that have one.
-TEST(Table, SaysWhatAPatternCosts) {
+TEST(Screen, SaysWhatWasMeasured) {
+  Results r = scanned_results();
+  EXPECT_EQ(render_head(r, 80),
+            "tiny   gpt2, 2 layers x 3 heads\n"
+            "moss.txt   1154 tokens   loss 4.30 nats (perplexity 73.7)   0 s\n");
+  r.model.kv_heads = 2;
+  r.model.trained_length = 2048;
+  expect_part(render_head(r, 80), "2 KV heads each\n");
+  expect_part(render_head(r, 80),
+              "\nKV cache   512 bytes a token in 16 bits, 1.05 MB at the trained 2048 tokens\n");
+  r.set_coord("window", std::vector<double>{0, 512});
+  expect_part(render_head(r, 80), "1 of 2 layers see 512 tokens, all but 0\n");
+  expect_part(render_head(r, 80), ", 655 kB at the trained 2048 tokens\n");
+  r.model.head_dim = 0;  // there are scores alone
+  expect_no_part(render_head(r, 80), "KV cache");
+}
+
+TEST(Screen, SaysWhatAPatternCosts) {
   Results r = scanned_results();
   r.settings["pattern"] = "sinks:window=64";
   set_heads(r, "kept_mass", "1", {.5, .6, .7, .8, .9, .7});
   set_heads(r, "output_change", "1", {.1, .2, kUndefined, .4, .5, .3});
-  const std::string table = render_table(r, {});
-  expect_part(table, "run         L = 1024, softmax, pattern sinks:window=64, x = embedding");
-  expect_part(table,
-              "length          64    1024\n"
-              "loss, nats    5.12    4.30\n"
-              "perplexity     168    73.7\n"
-              "kept mass     0.35    0.70\n"
-              "out change    0.15    0.30\n");
-  r.metrics.erase(std::ranges::find(r.metrics, "loss", [](const auto& m) { return m.first; }));
-  expect_part(render_table(r, {}), "length          64    1024\nkept mass     0.35    0.70\n");
+  const std::string table = render_screen(r, {.table = true}, "", {});
+  expect_part(table, "\nheads measured with   pattern sinks:window=64\n");
+  expect_part(table, "The loss by length\nlength  loss\n");
+  expect_part(table, "\n64           0.35        0.15\n1024         0.70        0.30\n");
   r.settings["pattern"] = "none";
-  expect_no_part(render_table(r, {}), "softmax, pattern");
+  expect_no_part(render_head(r, 80), "measured with");
 }
 
-TEST(Table, HasNoUnitWhereNoNIsJudged) {
+TEST(Table, HasNoColumnOfSetsWhereNoNIsJudged) {
   Results r = scanned_results();
   expect_part(render_table(r, {}), "N=20");
   r.set_coord("top_n", std::vector<double>{1, 21, 100});
   std::ranges::fill(r.metric("separability")->values, .5);
   const std::string table = render_table(r, {});
   expect_no_part(table, "N=");
-  expect_part(table, "sep.");
+  expect_no_part(table, "sep.");
 }
 
 TEST(Table, FitsIn100ColumnsWhateverTheValues) {
@@ -165,7 +144,7 @@ TEST(Table, TopShowsTheFirstAndSaysSo) {
   expect_no_part(render_table(scanned_results(), options), "are shown");
 }
 
-// A model of 72 heads: the rare flags by name, the others by their share, and a row for each layer.
+// A model of 72 heads.
 TEST(Table, ManyHeadsAreFoldedUnlessRowsAreAskedFor) {
   Results r = scanned_results();
   std::vector<double> layers(12), heads(6);
@@ -180,12 +159,14 @@ TEST(Table, ManyHeadsAreFoldedUnlessRowsAreAskedFor) {
   r.flags.push_back({"induction", 7, 3, 1024, .8, .4, "", "", {}});
   const std::string folded = render_table(r, {});
   EXPECT_TRUE(heads_in(folded).empty()) << folded;
-  expect_part(folded,
-              "Roles and flags, and the number of the 72 heads with each\ninduction     1   7.3\n");
-  expect_part(folded, "sinks        41   57 % of the heads");
-  expect_part(folded, "\n    7   0.45  6 sinks 1 induction\n");
-  expect_part(folded, "72 heads are folded: --all");
-  for (const std::string& line : lines_of(folded)) EXPECT_LE(text_width(line), 100u) << line;
+  expect_part(folded, "72 heads: --all shows each");
+  r.command = Command::scan;
+  const std::string screen = render_screen(r, {}, "", {});
+  expect_part(screen, "What the 72 heads do (1 does two things or more; 7.3 = layer 7, head 3)\n");
+  expect_part(screen, "\n41  sinks      over 30 % of the weight");
+  expect_part(screen, "\n 1  induction  what followed such a copy  7.3\n");
+  EXPECT_LE(lines_of(screen).size(), 25u);
+  for (const std::string& line : lines_of(screen)) EXPECT_LE(text_width(line), 80u) << line;
   TableOptions all;
   all.all = true;
   EXPECT_EQ(heads_in(render_table(r, all)).size(), 72u);
@@ -232,7 +213,6 @@ TEST(Table, WithoutAnyColumnOrFlagASentenceStandsInItsPlace) {
   results.flags.clear();
   const std::string table = render_table(results, {});
   expect_part(table, "No table of heads, for none of the groups dispersion, distance, roles");
-  expect_part(table, "loss, nats");
   expect_no_part(table, ".head");
   std::erase_if(results.metrics, [](const auto& entry) { return entry.first == "sensitivity"; });
   EXPECT_EQ(render_table(results, {}), table);  // not even a head
@@ -263,57 +243,46 @@ TEST(Table, ASearchEndsBeforeTheLength) {
   expect_part(render_table(r, {}), " >1023 ");
 }
 
-TEST(Table, CountsOneInTheSingular) {
+TEST(Screen, CountsOneInTheSingular) {
   Results r = scanned_results();
-  r.model.layers = r.model.heads = r.tool.threads = 1;
+  r.model.layers = r.model.heads = 1;
   r.text.tokens = {1};
   r.partial = true;
   r.layers_done = 1;
-  const std::string table = render_table(r, {});
+  const std::string head = render_head(r, 80);
   for (const char* part :
-       {"1 layer of 1 head,", "(1 token)\n", " 1 thread,", "; 1 layer was mea"}) {
-    expect_part(table, part);
+       {"1 layer x 1 head\n", "   1 token ", "interrupted   1 layer measured\n"}) {
+    expect_part(head, part);
   }
 }
 
-TEST(Table, ScoresHaveNoHeadSize) {
-  Results r = scanned_results();
-  r.model.head_dim = 0;
-  expect_no_part(render_table(r, {}), "head size");
-}
-
-TEST(Table, WhatStandsAroundItFitsANarrowTerminal) {
-  for (const std::size_t width : {40, 60, 85}) {
+TEST(Screen, FitsANarrowTerminal) {
+  for (const std::size_t width : {40, 60, 80}) {
     TableOptions options;
     options.width = width;
-    const std::string narrow = render_table(scanned_results(), options);
-    const std::size_t first = narrow.find("layer  entropy"), last = narrow.find("entropy  Entropy");
-    const auto around = narrow.substr(0, first) + narrow.substr(last);
-    for (const std::string& line : lines_of(around)) EXPECT_LE(text_width(line), width) << line;
-    // Nothing is lost, and lines go on where the first began.
-    if (width == 40) {
-      expect_part(narrow, "\n" + std::string(9, ' ') + "picks one key when");
+    for (const std::string& line : lines_of(render_screen(scanned_results(), options, "", {}))) {
+      EXPECT_LE(text_width(line), width) << line;
     }
-    const auto words = [](std::string text) {
-      return std::regex_replace(text, std::regex("\\s+"), " ");
-    };
-    EXPECT_EQ(words(narrow), words(render_table(scanned_results(), {})));
   }
 }
 
-TEST(Table, PartialResultsSaySo) {
-  Results r = scanned_results();
-  r.partial = true;
-  r.layers_done = 2;
-  expect_part(render_table(r, {}), "interrupted; 2 layers were measured");
-}
-
-TEST(Table, NamesCannotMoveTheCursor) {
+TEST(Screen, NamesCannotMoveTheCursor) {
   Results r = scanned_results();
   r.model.name = "evil\x1b[2Jname";
-  const std::string table = render_table(r, {});
-  EXPECT_EQ(table.find('\x1b'), std::string::npos);
-  expect_part(table, "evil\\x1b[2Jname");
+  const std::string head = render_head(r, 80);
+  EXPECT_EQ(head.find('\x1b'), std::string::npos);
+  expect_part(head, "evil\\x1b[2Jname");
+}
+
+TEST(Screen, ExplainsWhatStandsOnIt) {
+  Results r = scanned_results();
+  r.command = Command::scan;
+  const std::string answer = render_screen(r, {.explain = true}, "", {});
+  expect_part(answer, "\nsinks    1 of 6 heads: more than 0.3 of its weight on sinks.");
+  expect_no_part(answer, "wide");
+  const std::string all = render_screen(r, {.table = true, .explain = true}, "", {});
+  expect_part(all, "\nwide     3 of 6 heads: ");
+  expect_part(all, "\nrand.    The separability beyond the sinks");
 }
 
 TEST(TableStyle, WidthCountsCharactersNotBytes) {

@@ -11,20 +11,22 @@ import termios
 import time
 from pathlib import Path
 
-from tests.cli.command import SECONDS, environment
+from tests.cli.command import SECONDS, environment, with_tables
 from tests.places import BINARY
 
 
 class Terminal:
     """A run whose stderr, and stdout if asked for, is a terminal of so many columns."""
 
-    def __init__(self, *arguments, cwd: Path, stdout: bool = False, columns=80, env=None) -> None:
+    def __init__(
+        self, *arguments, cwd: Path, stdout: bool = False, columns=80, env=None, answer=False
+    ) -> None:
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
         self._master = master
         self.shown = ""
         self.process = subprocess.Popen(
-            [str(BINARY), *map(str, arguments)],
+            [str(BINARY), *(map(str, arguments) if answer else with_tables(arguments))],
             stdin=subprocess.DEVNULL,
             stdout=slave if stdout else subprocess.PIPE,
             stderr=slave,

@@ -42,6 +42,8 @@ class Findings(SharesTest):
             words.replace("CHANGE", "--normalizer uniform")
             .replace("TASKS", "--tasks tasks.jsonl")
             .replace("PLAN", "plan/plan.json")
+            .replace("OUT", "plan")
+            .replace("WINDOW", "16")
         )
         words = re.sub(r"\bFILE\b", lambda _: next(files), words).replace("HEAD", "1.3")
         quick = next(options for begin, options in QUICK.items() if words.startswith(f"headgauge {begin}"))
@@ -55,7 +57,7 @@ class Findings(SharesTest):
         self.succeed(*scan, "OLD", "--lengths", "32")
         self.succeed(*scan, "NEW", "--lengths", "32", "--normalizer", "softmax:t=2")
         # A plan, and a diff that is drawn, come before what uses them.
-        for command in sorted(known, key=lambda c: (" plan " not in c, " diff " not in c)):
+        for command in sorted(known, key=lambda c: (" plan " not in c or "--export" in c, " diff " not in c)):
             with self.subTest(command):
                 self.succeed(*self.fill(command), "--quiet")
 
@@ -69,7 +71,7 @@ class Findings(SharesTest):
         self.assertIn("chosen on this text;", twice)
 
     def test_findings_say_what_they_mean_and_what_to_do(self) -> None:
-        shown = self.succeed("scan", DEMO, "--text", self.documents[3], "--lengths", "256").out
+        shown = self.succeed("scan", DEMO, "--text", self.documents[3], "--lengths", "256", "--explain").out
         at = shown.index("rest on sinks, keys that take weight")
         self.assertRegex(
             shown[at:],

@@ -25,7 +25,7 @@ class ScanTest(CommandTest):
 
 
 # What a command prints and where, which is nothing of the results.
-OF_THE_PROGRAM = {"all", "force", "json", "out", "quiet", "shard", "sort", "top"}
+OF_THE_PROGRAM = {"all", "explain", "force", "json", "out", "quiet", "shard", "sort", "table", "top"}
 
 
 class Settings(ScanTest):
@@ -104,7 +104,7 @@ class Table(ScanTest):
         for line in lines[:begin]:
             self.assertLessEqual(len(line), WIDEST, line)
         summary = lines[begin:-2]
-        sentences = [line for line in summary if not line.startswith("    ")]
+        sentences = [line for line in summary if not re.match("    |How far back", line)]
         self.assertEqual(len(sentences), 5)
         for line in sentences:
             self.assertRegex(line, r"\bhead \d\.\d\b")

@@ -28,7 +28,7 @@ class Series(CommandTest):
         self.assertEqual(results["coords"]["step"], [5, 20, 100])
         self.assertEqual(results["coords"]["series_metric"], ["entropy_with_sinks", "max_weight_with_sinks"])
         self.assertLess(results["metrics"]["series_change"]["values"][1][3][0], 0)  # colder
-        self.assertIn("3 results from step 5 to step 100, at length 1024: ", done.out)
+        self.assertIn("3 results from step 5 to step 100, at 1024 tokens: ", done.out)
         self.assertRegex(done.out, r"step 5 +\S*check-5/results\.json: scan of .*demo/model")
         self.assertIn("normalizer: softmax:t=1.0 -> softmax:t=0.6 -> softmax:t=0.3", done.out)
         self.assertRegex(done.out, r"1\.3 +entropy")

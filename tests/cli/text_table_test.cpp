@@ -12,9 +12,7 @@ namespace {
 const Painter kPlain(false);
 
 TextTable three_columns(const Painter& paint = kPlain) {
-  TextTable table(paint, {left_column("name", 6),
-                          {"loss", 5, "nats", 2, "What a token costs."},
-                          {"KL", 4, "", 1, "How far it is."}});
+  TextTable table(paint, {left_column("name", 6), {"loss", 5, "nats", 2}, {"KL", 4, "", 1}});
   table.row({"first", "1.5", {"2", Style::warning}});
   table.row({"äöü", "-"});
   return table;
@@ -46,10 +44,8 @@ TEST(TextTable, DropsTheColumnOfTheLargestRankUntilTheOthersFit) {
   EXPECT_EQ(table.fit(16), 1u);
   EXPECT_TRUE(table.shows(0) && !table.shows(1) && table.shows(2));
   EXPECT_EQ(table.text(), "name     KL\n           \nfirst     2\näöü\n");
-  EXPECT_EQ(table.legend(80), "KL       How far it is.\n");
   EXPECT_EQ(table.fit(1), 2u);  // the name has rank 0
   EXPECT_EQ(table.text(), "name\n\nfirst\näöü\n");
-  EXPECT_EQ(table.legend(80), "");
 }
 
 TEST(TextTable, OfEqualRanksTheFirstIsDropped) {
@@ -67,14 +63,6 @@ TEST(TextTable, AWidthThatIsNotGivenIsThatOfTheWidestText) {
             "entropy       1 L=64\n"
             "eff     1000000 \n");
   EXPECT_EQ(table.width(), 21u);
-}
-
-TEST(TextTable, AMarkStandsBehindTheColumn) {
-  TextTable table(kPlain, {{"a", 2}, {.title = "less", .width = 5, .gap = 3, .mark = 1}});
-  table.row({"1", "+0.1*"});
-  table.row({"2", "+0.20 "});
-  EXPECT_EQ(table.text(), " a    less\n 1    +0.1*\n 2   +0.20 \n");
-  EXPECT_EQ(table.width(), 11u);
 }
 
 TEST(TextTable, ATextThatIsTooWideMovesWhatFollows) {

@@ -145,7 +145,7 @@ TEST(Sentences, LeaveOutWhatHasNoValue) {
   results.add_metric(metric::loss, {"run", "length"}, "nats").values = {2, 1.5};
   std::vector<SummaryLine> lines = sentences_about("diff", results, {});
   ASSERT_EQ(lines.size(), 1u);
-  EXPECT_EQ(lines[0].text, "At L = 8, the loss went from 2.00 to 1.50 nats.");
+  EXPECT_EQ(lines[0].text, "At 8 tokens, the loss went from 2.00 to 1.50 nats.");
   ASSERT_EQ(lines[0].facts.size(), 3u);
   EXPECT_EQ(lines[0].facts[2].source.cell, (std::vector<Index>{1, 0}));
   EXPECT_EQ(lines[0].next, next_command("drawn"));

@@ -100,7 +100,7 @@ TEST(Series, JoinsRunsInTheOrderOfTheirSteps) {
   EXPECT_LT(change.p, 1e-10);
   EXPECT_EQ(p_of_change(joined, {0, 0, 0}), 1);
   expect_part(joined.summary.front().text,
-              "3 results from step 0 to step 30, at length 64: 1 of 6 values (a metric of a head)");
+              "3 results from step 0 to step 30, at 64 tokens: 1 of 6 values (a metric of a head)");
   EXPECT_EQ(joined.settings["length"], 64);
   EXPECT_EQ(joined.settings["runs"][0]["file"], "r0");
   EXPECT_EQ(joined.settings["runs"][2]["file"], "r30");
@@ -211,7 +211,7 @@ TEST(Series, MetricsOfNAreReadAtOneN) {
   const std::vector<Results> alike = {run_at({1, 5}), run_at({5})};
   const Results joined = series(alike, names);
   EXPECT_EQ(joined.settings["judged_n"], 5);
-  expect_part(joined.summary.front().text, "at length 64 and N = 5:");
+  expect_part(joined.summary.front().text, "at 64 tokens and for sets of 5 keys:");
 }
 
 TEST(Series, RefusesWhatCannotBeJoined) {
@@ -329,7 +329,7 @@ TEST(Series, ChangesOnSeveralTextsAreThoseOfEachTextByItself) {
   EXPECT_EQ(joined.settings["runs"][1]["text"].size(), 4U);
   EXPECT_EQ(joined.text.sha256.size(), 4U);
   expect_part(joined.summary.front().text,
-              "at length 64, on 4 texts, each by itself: 2 of 6 values");
+              "at 64 tokens, on 4 texts, each by itself: 2 of 6 values");
   EXPECT_TRUE(joined.notices.empty()) << joined.notices.front();
 }
 

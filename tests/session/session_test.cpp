@@ -52,7 +52,7 @@ class Stopper final : public RunObserver {
     if (!stop_at_.empty() && what.find(stop_at_) != what.npos) stop_.request_stop();
   }
   void opened(const HeadSource* source) override { opened_ = source != nullptr; }
-  void resumed(const std::string& line) override { resumed_ = line; }
+  void resumed(const std::string& line, double /*done*/) override { resumed_ = line; }
   void measured() override {
     ++measured_;
     if (stop_at_ == kAtTheEnd) stop_.request_stop();

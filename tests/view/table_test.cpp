@@ -217,8 +217,8 @@ TEST(ChangeTables, ListTheFirstAndCountThoseThatTheFileLacks) {
   const std::vector<Table> tables = change_tables(r, 1);
   ASSERT_EQ(tables.size(), 2u);
   EXPECT_EQ(tables[0].rows[0][0].text, "3.1");
-  EXPECT_EQ(tables[0].rows[0][7].text, "exact");
-  EXPECT_EQ(tables[0].rows[0][7].value, 0) << "the surest stands first";
+  EXPECT_EQ(tables[0].rows[0][6].text, "exact");
+  EXPECT_EQ(tables[0].rows[0][6].value, 0) << "the surest stands first";
   EXPECT_EQ(tables[0].left_out, 1);
   EXPECT_EQ(tables[1].left_out, 6) << "9 were found, 3 are in the file";
   EXPECT_NE(to_markdown(r).find("| 3.1 | m\\|n | a |"), std::string::npos) << "a cell of its own";
