@@ -62,6 +62,10 @@ export const withScale = (label: string, log: boolean): string => withEnding(lab
 export const metricLabel = (results: Results, name: MetricName): string =>
   withEnding(results.title(name), results.info(name)?.unit);
 
+// Example: "17.3".
+export const headAt = (results: Results, { layer = 0, head = 0 }: { layer?: number; head?: number }): string =>
+  `${results.coord("layer")[layer]}.${results.coord("head")[head]}`;
+
 export function headLabel(results: Results, layer: number, head: number): string {
   return `layer ${results.coord("layer")[layer]}, head ${results.coord("head")[head]}`;
 }

@@ -1,6 +1,6 @@
 // What predicts the loss: the page shows what the terminal prints, and the heads behind it.
 import { expect, test } from "vitest";
-import { resultsFromFile } from "../file";
+import { resultsFromFile } from "../../src/data/embedded";
 import { declaredFigures } from "../../src/figures/declared";
 import { pairsOf } from "../../src/figures/validity";
 import {

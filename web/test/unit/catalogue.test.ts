@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { CATALOGUE, fromFile } from "../../src/catalogue/catalogue";
 import { declared } from "../../src/catalogue/plugin";
-import { resultsFromFile } from "../file";
+import { resultsFromFile } from "../../src/data/embedded";
 import { smallFile } from "./page-results";
 
 const entries = [...CATALOGUE.values()];
