@@ -40,8 +40,9 @@ export function mapFigure(results: Results, name: MetricName, cell: Cell, own: M
   const where = cellLabel(results, metric, cell);
   const title = own.title ?? `Map of ${metricLabel(results, name)}${where ? ` at ${where}` : ""}`;
   const stderr = metric?.parts.stderr !== undefined;
+  const unit = metric?.unit === "1" ? "" : ` ${metric?.unit}`;
   const spots = gridSpots(results, byHead, values.map(({ value, stderr: error, ...at }) =>
-    ({ ...at, title: results.isNone(name, value) ? "none found" : formatWithError(value, error) })));
+    ({ ...at, title: results.isNone(name, value) ? "none found" : formatWithError(value, error) + unit })));
   return {
     id: own.id ?? `map-${name.replace(/_/g, "-")}`,
     title,

@@ -46,7 +46,7 @@ async function open(page: Page): Promise<Opened> {
   const leading = [...new Set(results.tables.filter(({ lead }) => lead).map(({ name }) => name))];
   const answers = tableBox(page, leading);
   const tables = tableBox(page, TABLES.filter((name) => !leading.includes(name)));
-  let now = "";
+  let now: string | undefined;
   let listed: string | undefined;
   const values = (...content: Child[]) => redraw(map, element("h2", { id: "explore" }, "Values"), ...content);
   const update = async () => {
@@ -58,10 +58,12 @@ async function open(page: Page): Promise<Opened> {
     const metric = chosenMetric(page);
     if (metric === undefined) return values(note("This file holds no metrics."));
     const asked = formatAddress(page.address);
+    const leads = now === undefined && page.address.query["metric"] !== undefined; // a link to this metric
     now = asked;
     try {
       const made = await results.gather(() => explorer(page, metric));
       if (now === asked) redraw(map, ...made);
+      if (leads) map.scrollIntoView();
     } catch (error) {
       const said = failure(`${results.title(metric)} cannot be shown: ${message(error)}`);
       values(metricChoice(page, results.names(), metric), said);

@@ -25,7 +25,7 @@ export function nextSpot(key: string, now: number, spots: readonly Pick<Spot, "x
 
 const lastAt = new WeakMap<readonly Spot[], number>(); // of each figure, over its drawings
 
-export function pointAt({ results, theme, go }: Page, drawing: SVGSVGElement, all: readonly Spot[], place: HTMLElement): void {
+export function pointAt(page: Page, drawing: SVGSVGElement, all: readonly Spot[], place: HTMLElement): void {
   const along = (name: "x" | "y") => {
     const { apply, bandwidth = 0 } = (drawing as unknown as Plot.Plot).scale(name)!;
     return (value: number | string) => apply(value) + bandwidth / 2;
@@ -33,7 +33,7 @@ export function pointAt({ results, theme, go }: Page, drawing: SVGSVGElement, al
   const [toX, toY] = [along("x"), along("y")];
   const spots = all.map((spot) => ({ ...spot, at: [toX(spot.x), toY(spot.y)] as const })).filter(({ at }) => at.every(Number.isFinite));
   if (spots.length === 0) return;
-  const flags = flagsByHead(results);
+  const flags = flagsByHead(page.results);
   const ring = svgElement(document, "circle", { r: 8, fill: "none", stroke: "currentColor", "stroke-width": 2, "pointer-events": "none" });
   const tip = element("div", { class: "tip", hidden: true, role: "status" });
   queueMicrotask(() => place.append(tip)); // when the drawing is in its place
@@ -62,8 +62,8 @@ export function pointAt({ results, theme, go }: Page, drawing: SVGSVGElement, al
   const act = (pins: boolean) => {
     const head = spots[now]?.head;
     if (head === undefined) return;
-    if (pins) theme.pin(head);
-    else go(headAddress(head));
+    if (pins) page.theme.pin(head);
+    else page.go(headAddress(head));
   };
   drawing.setAttribute("tabindex", "0");
   drawing.setAttribute("role", "application");

@@ -33,9 +33,10 @@ export function metricOptions(results: Results, names: readonly MetricName[]): (
 
 // Returns the metric with this title, or the first with all of these words in its name, title or group.
 export const metricLike = (all: readonly Option[], text: string): Option | undefined => {
-  const words = text.toLowerCase().split(/\s+/).filter((word) => word !== "");
-  const fits = ({ value, text: title, group }: Option) => words.every((word) => `${value} ${title} ${group}`.toLowerCase().includes(word));
-  return all.find(({ text: title }) => title === text) ?? (words.length > 0 ? all.find(fits) : undefined);
+  const asked = text.trim().toLowerCase();
+  const fits = ({ value, text: title, group }: Option) =>
+    asked.split(/\s+/).every((word) => `${value} ${title} ${group}`.toLowerCase().includes(word));
+  return asked === "" ? undefined : (all.find(({ text: title }) => title.toLowerCase() === asked) ?? all.find(fits));
 };
 
 // A field whose list the browser filters; it is empty, so that the list begins with all metrics.
