@@ -14,8 +14,11 @@ export function answer(results: Results, tables: HTMLElement): HTMLElement | nul
 export function findings(results: Results): HTMLElement | null {
   const summary = (results.header.summary ?? []).filter(({ lead }) => !lead);
   if (summary.length === 0 && results.header.summary?.length) return null;
+  const told = new Set<string>(); // each command once
+  const once = ({ next = "", ...said }: Sentence): Sentence =>
+    next === "" || told.has(next) ? said : (told.add(next), { ...said, next });
   const listed = (some: Sentence[], start = 1) =>
-    list("", some.map((said) => [...saidIn(results, said), explained(said)]), start);
+    list("", some.map((said) => [...saidIn(results, said), explained(once(said))]), start);
   const main = summary.filter(({ aside }) => aside !== true);
   const aside = summary.filter((said) => said.aside === true);
   return section(

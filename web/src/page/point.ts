@@ -31,10 +31,15 @@ export function pointAt(page: Page, drawing: SVGSVGElement, all: readonly Spot[]
     return (value: number | string) => apply(value) + bandwidth / 2;
   };
   const [toX, toY] = [along("x"), along("y")];
-  const spots = all.map((spot) => ({ ...spot, at: [toX(spot.x), toY(spot.y)] as const })).filter(({ at }) => at.every(Number.isFinite));
+  const spots = all
+    .map((spot, k) => ({ ...spot, k, at: [toX(spot.x), toY(spot.y)] as const }))
+    .filter(({ at }) => at.every(Number.isFinite));
   if (spots.length === 0) return;
   const flags = flagsByHead(page.results);
-  const ring = svgElement(document, "circle", { r: 8, fill: "none", stroke: "currentColor", "stroke-width": 2, "pointer-events": "none" });
+  const look = { fill: "none", stroke: "currentColor", "stroke-width": 2, "pointer-events": "none" };
+  const ring = svgElement(document, "circle", { ...look, r: 8 });
+  const curve = svgElement(document, "path", look);
+  const hasCurves = drawing.querySelector("[data-marks=line]") !== null;
   const tip = element("div", { class: "tip", hidden: true, role: "status" });
   queueMicrotask(() => place.append(tip)); // when the drawing is in its place
   for (const title of drawing.querySelectorAll("g title")) title.remove(); // the tip says more
@@ -42,17 +47,20 @@ export function pointAt(page: Page, drawing: SVGSVGElement, all: readonly Spot[]
   const leave = () => {
     now = -1;
     ring.remove();
+    curve.remove();
     tip.hidden = true;
   };
   const show = (k: number) => {
     now = k;
     lastAt.set(all, k);
-    const { at: [x, y], title, head } = spots[k]!;
+    const { at: [x, y], title, head, line } = spots[k]!;
     ring.setAttribute("transform", `translate(${x},${y})`);
-    drawing.append(ring);
+    const own = hasCurves ? spots.filter((other) => other.line === line && other.head === head) : [];
+    curve.setAttribute("d", own.map(({ k, at }, place) => `${own[place - 1]?.k === k - 1 ? "L" : "M"}${at}`).join(""));
+    drawing.append(curve, ring);
     const unsaid = (flags.get(head ?? "") ?? []).filter(({ name }) => !title.includes(flagWords(name)));
-    const own = head === undefined ? [] : [flagTitle(rolesFirst(unsaid)), "A click opens it; Shift and a click, or P, pins it in all charts."];
-    tip.replaceChildren(element("strong", {}, title), ...own.filter(Boolean).map((line) => element("span", {}, line)));
+    const more = head === undefined ? [] : [flagTitle(rolesFirst(unsaid)), "A click opens it; Shift and a click, or P, pins it in all charts."];
+    tip.replaceChildren(element("strong", {}, title), ...more.filter(Boolean).map((line) => element("span", {}, line)));
     tip.hidden = false;
     const { left, top, width } = place.getBoundingClientRect();
     const near = ring.getBoundingClientRect();
