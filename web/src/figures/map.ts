@@ -42,7 +42,7 @@ export function mapFigure(results: Results, name: MetricName, cell: Cell, own: M
   const stderr = metric?.parts.stderr !== undefined;
   const unit = metric?.unit === "1" ? "" : ` ${metric?.unit}`;
   const spots = gridSpots(results, byHead, values.map(({ value, stderr: error, ...at }) =>
-    ({ ...at, title: results.isNone(name, value) ? "none found" : formatWithError(value, error) + unit })));
+    ({ ...at, title: results.isNone(name, value) ? "none found" : formatWithError(value, error) + (Number.isFinite(value) ? unit : "") })));
   return {
     id: own.id ?? `map-${name.replace(/_/g, "-")}`,
     title,

@@ -31,10 +31,10 @@ export function rolesByHead(results: Results): Map<string, string[]> {
 // Returns undefined if no head has a role.
 export function rolesFigure(results: Results): Figure | undefined {
   const roles = rolesByHead(results);
-  if (roles.size === 0) return undefined;
   const heads = results.coord("layer").flatMap((_, layer) =>
     results.coord("head").map((__, head) => ({ layer, head, own: roles.get(headAt(results, { layer, head })) ?? [] })),
   );
+  if (heads.every(({ own }) => own.length === 0)) return undefined;
   const having = (role: string) => heads.filter(({ own }) => own.includes(role)).length;
   const idle = heads.filter(({ own }) => own.every((role) => role === RESTS)).length;
   const spots = gridSpots(results, true, heads.map(({ own, ...at }) => ({ ...at, title: own.map(plainName).join(", ") || "no role" })));

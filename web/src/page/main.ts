@@ -34,10 +34,10 @@ async function show(text?: string): Promise<void> {
     return;
   }
   const { node, place, mark } = shell(results, theme, views);
-  node.querySelector("footer")!.append(
-    "Drop another results.json or report.html here to open it, or with Shift to see both: ",
-    button("copy", "Open a file", () => choose(open)), button("copy", "Open one beside", () => choose(beside)),
-  );
+  node.querySelector("footer")!.append(element(
+    "p", { class: "files" }, "Drop another results.json or report.html here to open it, or with Shift to see both:",
+    button("", "Open a file", () => choose(open)), button("", "Open one beside", () => choose(beside)),
+  ));
   fill(page, node);
   void new Router(results, theme, views, place, mark, end.signal).start();
 }

@@ -107,7 +107,7 @@ inBrowser("a page", () => {
     await tab.to("#overview?metric=entropy");
     await drawnMap(tab);
     await tab.page.focus(".explore svg");
-    expect(await tab.page.textContent(".explore .tip strong")).toBe("head 0.0: undefined nats");
+    expect(await tab.page.textContent(".explore .tip strong")).toBe("head 0.0: undefined");
     await tab.to("#heads");
     expect(await tab.page.textContent("tbody td")).toBe("–");
   });

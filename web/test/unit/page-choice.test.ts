@@ -85,7 +85,7 @@ test("heads are named by their labels, not by their places", () => {
 
 test("what is read from the map: value, or that there is none", () => {
   const read = (length: number) => mapFigure(results, "entropy", { length }).spots!.map(({ head, title }) => [head, title]);
-  expect(read(0)[3]).toEqual(["2.0", "head 2.0: 7"]);
+  expect(read(0)[3]).toEqual(["2.0", "head 2.0: 7 nats"]);
   expect(read(1)[5]).toEqual(["2.5", "head 2.5: undefined"]);
   expect(rowsBehind(results, "entropy", { layer: 1, head: 2, length: 1 })).toBe(0);
   expect(rowsBehind(results, fromFile("surprise"), {})).toBeNaN();
@@ -135,6 +135,7 @@ test("a head is titled by its rarest role and by how far it rests", () => {
   const { text } = drawn(figure);
   for (const said of ["near 2", "induction 1", "none of these 4", "rests on sinks 2"]) expect(text).toContain(`>${said}<`);
   expect(rolesFigure(resultsFromFile({ ...file, flags: [] }))).toBeUndefined();
+  expect(rolesFigure(resultsFromFile({ ...file, flags: made.header.flags, metrics: {}, coords: {} }))).toBeUndefined();
 });
 
 test("a name has no folders of a file, but an organization stays", () => {
