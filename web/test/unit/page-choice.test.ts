@@ -111,6 +111,8 @@ test("a metric is found by its title, else by words of its name, title or group"
   expect(found("model lo")).toBe("loss"); // its group is "model"
   expect(found("entropy separability")).toBeUndefined();
   expect(found("  ")).toBeUndefined();
+  const alike = [{ value: "a", text: "weight on sinks of all" }, { value: "b", text: "weight on sinks" }];
+  expect(metricLike(alike, "Weight on sinks")?.value).toBe("b");
 });
 
 test("a head is titled by its rarest role and by how far it rests", () => {
