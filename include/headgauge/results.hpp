@@ -91,10 +91,11 @@ struct SummaryLine {
   std::string text;
   std::vector<Fact> facts;         // in the order of the text
   std::vector<std::string> heads;  // "layer.head", as written in the text
-  bool lead = false;       // part of the answer, which the first screen and the page open with
-  bool aside = false;      // about critical N or a null: the report shows it under "more"
-  std::string means = {};  // what the finding means for the reader; may be empty
-  std::string next = {};   // the command to run next, in backticks, and what it shows
+  bool lead = false;         // part of the answer, which the first screen and the page open with
+  std::string verdict = {};  // of what was tried: "good", "bad" or "unsure"; empty without one
+  bool aside = false;        // about critical N or a null: the report shows it under "more"
+  std::string means = {};    // what the finding means for the reader; may be empty
+  std::string next = {};     // the command to run next, in backticks, and what it shows
 };
 
 // The verdict on a claim. cannot_tell: the test is inconclusive. not_tested: the numbers that the

@@ -84,7 +84,6 @@ Json flag_words(const Results& results) {
   for (const FlagInfo& info : flag_infos()) {
     words[info.name] = {{"meaning", info.meaning},
                         {"means", info.means},
-                        {"role", info.role},
                         {"next", with_commands(results, info.next)}};
   }
   return words;

@@ -61,6 +61,7 @@ FlagInfo read_flag(nlohmann::json object, const std::string& metric, const Catal
   flag.source = keys.text("source");
   flag.means = keys.text("means");
   flag.next = command_after(keys, catalogue);
+  keys.skip({"says"});  // for the page of a head
   keys.done();
   return flag;
 }

@@ -20,6 +20,7 @@ struct Sentence {
   std::string means;         // what it means for the reader
   std::string next;          // the name of the command to run next
   bool lead = false;         // part of the answer of a command
+  std::string verdict;       // "good", "bad" or "unsure"
   bool aside = false;        // about critical N or a null
   bool spare = false;        // only if the results support few others
   bool states_facts = true;  // false: its numbers are not recorded

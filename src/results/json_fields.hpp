@@ -112,6 +112,7 @@ void fields(Io& io, SummaryLine& line) {
   io("heads", line.heads);
   io("facts", line.facts);
   io.optional("lead", line.lead);
+  io.optional("verdict", line.verdict);
   io.optional("aside", line.aside);
   io.optional("means", line.means);
   io.optional("next", line.next);

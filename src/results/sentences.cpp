@@ -296,6 +296,7 @@ std::optional<SummaryLine> made(const Sentence& sentence, const Results& results
   SummaryLine line = writer.line();
   if (!sentence.states_facts) line.facts.clear();
   line.lead = sentence.lead;
+  line.verdict = sentence.verdict;
   line.aside = sentence.aside;
   line.means = words(sentence.means);
   if (const std::string next = words(sentence.next); !next.empty()) line.next = next_command(next);
@@ -318,6 +319,7 @@ Sentence read_sentence(nlohmann::json object, const std::string& group) {
   sentence.means = keys.find<std::string>("means").value_or("");
   sentence.next = keys.find<std::string>("next").value_or("");
   sentence.lead = keys.find<bool>("lead").value_or(false);
+  sentence.verdict = keys.find<std::string>("verdict").value_or("");
   sentence.aside = keys.find<bool>("aside").value_or(false);
   sentence.spare = keys.find<bool>("spare").value_or(false);
   sentence.states_facts = keys.find<bool>("facts").value_or(true);

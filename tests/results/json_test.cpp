@@ -134,6 +134,18 @@ TEST(ResultsJson, AFactMayBeAnEndOfAnIntervalOrAP) {
   }
 }
 
+TEST(ResultsJson, AnAnswerKeepsItsVerdict) {
+  Results r = made_results();
+  r.summary = {{"It costs less.", {}, {}}};
+  EXPECT_FALSE(to_json(r)["summary"][0].contains("verdict"));
+  r.summary[0].lead = true;
+  r.summary[0].verdict = "good";
+  EXPECT_EQ(to_json(r)["summary"][0]["verdict"], "good");
+  const Results back = parse_results(results_text(r), "r");
+  EXPECT_TRUE(back.summary[0].lead);
+  EXPECT_EQ(back.summary[0].verdict, "good");
+}
+
 TEST(ResultsJson, EveryDoubleSurvives) {
   Results r;
   r.set_coord("length", std::vector<double>(5000));

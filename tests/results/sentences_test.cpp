@@ -89,6 +89,15 @@ class Reader {
   std::set<std::string> given_, used_;
 };
 
+TEST(Sentences, SayWhetherTheyAreTheAnswerAndOfWhatKind) {
+  nlohmann::json declared = {{"name", "n"}, {"about", "a"}, {"place", 1}, {"text", "It is."}};
+  EXPECT_FALSE(read_sentence(declared, "g").lead);
+  EXPECT_EQ(read_sentence(declared, "g").verdict, "");
+  declared.update({{"lead", true}, {"verdict", "unsure"}});
+  EXPECT_TRUE(read_sentence(declared, "g").lead);
+  EXPECT_EQ(read_sentence(declared, "g").verdict, "unsure");
+}
+
 TEST(Sentences, NameWhatIsKnown) {
   Reader reader;
   std::set<std::string> names;

@@ -15,6 +15,14 @@ export type MetricName =
 // Returns a name that comes from the file or the address.
 export const fromFile = (name: string): MetricName => name as MetricName;
 
+export interface DeclaredFlag {
+  readonly name: string;
+  readonly place: number;
+  readonly role?: boolean; // names what a head does
+  readonly share_of?: string; // its value is a share of this metric
+  readonly says?: string; // of one head; see wordsAt for what stands in braces
+}
+
 export interface CatalogueEntry {
   readonly name: DeclaredMetric;
   readonly title: string;
@@ -31,12 +39,21 @@ export interface CatalogueEntry {
   readonly identifier?: boolean; // a name, not a size
   readonly listed?: number; // its place among the first columns of the list of heads
   readonly mapped?: boolean; // drawn as a map of all heads among the figures of a file
+  readonly flags?: readonly (DeclaredFlag | string)[]; // that it judges; a name if the program judges by other means
   readonly aside?: boolean; // true for nulls, bounds and numbers of tests, which are behind "more"
 }
 
 // The metrics in the order of the groups.
 export const CATALOGUE: ReadonlyMap<string, CatalogueEntry> = new Map(
   entries.map((entry) => [entry.name, entry]),
+);
+
+// The flags with the metric that each judges, in the order of their places.
+export const FLAGS: ReadonlyMap<string, Partial<DeclaredFlag> & { of: CatalogueEntry }> = new Map(
+  entries
+    .flatMap((of) => (of.flags ?? []).map((flag) => (typeof flag === "string" ? { name: flag, of } : { ...flag, of })))
+    .sort((a, b) => ("place" in a ? a.place : 0) - ("place" in b ? b.place : 0))
+    .map((flag) => [flag.name, flag]),
 );
 
 // Experiments of `reproduce tokens`: the names of their metrics begin with the name of the
@@ -101,7 +118,7 @@ export interface DeclaredCurve {
 
 interface DeclaredWords {
   readonly id: string;
-  readonly view: "head" | "model" | "rates" | "limits" | "tokens" | "plan" | "training" | "validity";
+  readonly view: "overview" | "head" | "model" | "rates" | "limits" | "tokens" | "plan" | "training" | "validity";
   readonly needs: MetricName; // the metric without which there is no figure
   readonly title: string;
   readonly caption: string;

@@ -1,7 +1,7 @@
 // Reads results from the page, as written by `headgauge report`: a header, and one script per
 // metric, which is unpacked on request.
 import type { Examples } from "./examples";
-import { Results, type Header, type MetricInfo, type RawNumbers, type ViewTable } from "./results";
+import { PARTS, Results, type Header, type MetricInfo, type RawNumbers, type ViewTable } from "./results";
 
 export const DATA_ID = "headgauge-data";
 // This and the examples are JSON, gzipped if large. Absent if no examples were kept.
@@ -30,6 +30,23 @@ export function resultsFromOverview(
     examples,
     undefined,
     tables,
+  );
+}
+
+const NUMBERS = new Set<string>(["values", "degrees_of_freedom", ...PARTS]);
+
+// Makes results from the text of a results.json, parsed. It has no tables: the program makes them.
+export function resultsFromFile(file: object): Results {
+  const { metrics, tables, examples, passages, token_losses, ...header } = file as {
+    metrics: Record<string, RawNumbers>; tables?: ViewTable[];
+  } & Partial<Examples>;
+  const infos = Object.entries(metrics).map(([name, metric]) => ({
+    name, element: name, ...Object.fromEntries(Object.entries(metric).filter(([key]) => !NUMBERS.has(key))),
+  }));
+  const kept = { examples, passages, token_losses } as Examples;
+  return resultsFromOverview(
+    JSON.stringify({ header, metrics: infos, tables }), (name) => metrics[name]!,
+    examples || token_losses ? () => Promise.resolve(kept) : undefined,
   );
 }
 

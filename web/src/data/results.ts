@@ -69,6 +69,7 @@ export interface Sentence {
   heads: string[];
   facts: Fact[];
   lead?: boolean; // part of the answer
+  verdict?: "good" | "bad" | "unsure"; // what the answer says of what was tried
   aside?: boolean; // true for sentences on critical N or a null
   means?: string; // meaning for the reader
   next?: string; // sentence with the command to run next, in backticks
@@ -77,7 +78,6 @@ export interface Sentence {
 export interface FlagWords {
   meaning: string; // condition for the flag
   means: string;
-  role: boolean; // names what a head does
   next: string;
 }
 

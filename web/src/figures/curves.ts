@@ -4,9 +4,10 @@ import type { DeclaredAxis, MetricName } from "../catalogue/catalogue";
 import * as Plot from "@observablehq/plot";
 import type { Cell, Part, Results } from "../data/results";
 import { domainOf, type Axis } from "./axes";
-import type { Figure } from "./figure";
+import type { Figure, Spot } from "./figure";
 import { csvValue, formatEstimate, formatNumber, plainName } from "./format";
 import { DASHES, frame, type KeyEntry } from "./frame";
+import { pinnedMarks } from "./labels";
 import { themeOf, type Theme } from "./theme";
 
 export type Style = "line" | "thin" | "dashed" | "dotted" | "ring";
@@ -21,6 +22,7 @@ export interface Curve {
   interval?: { low: readonly number[]; high: readonly number[] } | undefined; // replaces stderr
   dots?: boolean;
   faint?: boolean;
+  head?: string | undefined; // "17.3", if it is of one of several heads
   own?: { dim: string; labels: readonly number[]; places: readonly number[] } | undefined; // not along the figure's dim
   written?: readonly number[] | undefined; // the values of the CSV, if others are drawn
   heads?: { low: readonly number[]; high: readonly number[]; shaded: boolean } | undefined; // 10 to 90 % of them
@@ -135,9 +137,13 @@ export function curvesFigure(options: CurvesOptions): Figure | undefined {
     label: x.label, log: x.log ?? false, domain: xDomain, ...(x.ticks ? { ticks: x.ticks } : {}),
   };
   const yAxis: Axis = { label: y.label, log: y.log ?? false, domain: yDomain };
+  const spots = curves.flatMap((curve, line) =>
+    pointsOf(curve, x.values, xAxis, yAxis).map(({ x, y, title }): Spot => ({ x, y, title, line, head: curve.head })),
+  );
   return {
     ...words,
     ...csvOf(x.column, x.values, curves),
+    spots,
     draw: (draw) => {
       const theme = themeOf(draw.dark);
       const isFirst = ({ label }: Curve, k: number) => curves.findIndex((other) => other.label === label) === k;
@@ -152,6 +158,7 @@ export function curvesFigure(options: CurvesOptions): Figure | undefined {
           ...curves.flatMap((curve) => curveMarks(curve, x.values, xAxis, yAxis, theme, rings.indexOf(curve))),
           ...curves.flatMap((curve) => rangeOfHeads(curve, x.values, theme)),
           Plot.ruleY(lines, { stroke: theme.muted, strokeDasharray: "2 3" }),
+          ...pinnedMarks(spots, draw, theme, true),
         ],
       });
     },
@@ -181,23 +188,29 @@ function rangeOfHeads({ heads, colour }: Curve, places: readonly number[], theme
   ];
 }
 
-// `ring` is the place of the curve among those of rings.
-function curveMarks(
-  curve: Curve, along: readonly number[], x: Axis, y: Axis, theme: Theme, ring: number,
-): Plot.Markish[] {
-  const colour = colourOf(theme, curve.colour);
-  const points = (curve.own?.places ?? along).map((place, k): Point => {
+function pointsOf(curve: Curve, along: readonly number[], x: Axis, y: Axis): Point[] {
+  const who = curve.head === undefined ? curve.label : `head ${curve.head}`;
+  return (curve.own?.places ?? along).map((place, k): Point => {
     const value = curve.values[k]!;
     const { low, high } = bandAt(curve, k);
     const text = formatEstimate(value, curve.interval ? { low, high } : { stderr: curve.stderr?.[k] ?? NaN });
+    const where = curve.own ? plainName(curve.own.dim) : x.label.replace(/ \(.*/, "");
     return {
       x: place,
       y: y.log && value <= 0 ? NaN : value,
       low: y.log ? Math.max(low, y.domain[0]) : low,
       high,
-      title: `${curve.label}, ${curve.own ? plainName(curve.own.dim) : x.label} ${formatNumber(curve.own?.labels[k] ?? place)}: ${text}`,
+      title: `${who && `${who}, `}${where} ${formatNumber(curve.own?.labels[k] ?? place)}: ${text}`,
     };
   });
+}
+
+// `ring` is the place of the curve among those of rings.
+function curveMarks(
+  curve: Curve, along: readonly number[], x: Axis, y: Axis, theme: Theme, ring: number,
+): Plot.Markish[] {
+  const colour = colourOf(theme, curve.colour);
+  const points = pointsOf(curve, along, x, y);
   if (curve.style === "ring") return ringMarks(points, colour, theme, ring);
   const marks: Plot.Markish[] = [];
   if (points.some(({ low }) => Number.isFinite(low))) {

@@ -6,7 +6,7 @@ import {
 import type { Cell, Results } from "../data/results";
 import { along, curvesFigure, sizesAlong, type Curve, type CurvesOptions } from "./curves";
 import type { Figure } from "./figure";
-import { plainName } from "./format";
+import { headAt, plainName } from "./format";
 import { quantile } from "./heads";
 import { LAWS } from "./laws";
 import { isLogarithmic } from "./scatter";
@@ -116,9 +116,10 @@ function eachCurve(
     if (!own) return [];
     const label = wordsAt(results, declared.label.replaceAll("{by}", `{${by}}`).replaceAll("{layers}", variant.layers ?? ""), own);
     const look = {
-      label: each === "compared" && variant.name ? `${variantName(results, variant)}: ${label}` : label,
+      label: [each === "compared" && variant.name ? variantName(results, variant) : "", label].filter(Boolean).join(": "),
       colour: declared.colour ?? variant.colour ?? k,
       style: declared.style ?? ("line" as const),
+      head: each === "heads" ? headAt(results, variant.cell) : undefined,
       ...(declared.dots === undefined ? {} : { dots: declared.dots }),
       ...(declared.faint === undefined ? {} : { faint: declared.faint }),
     };

@@ -2,7 +2,7 @@
 import { fromFile, type DeclaredAxis, type DeclaredRows, type DeclaredScatter, type DeclaredValues, type MetricName } from "../catalogue/catalogue";
 import type { Cell, Estimate, Results } from "../data/results";
 import type { Figure } from "./figure";
-import { csvValue, formatShare, headLabel, plainName } from "./format";
+import { csvValue, formatShare, headAt, headLabel, plainName } from "./format";
 import { overHeads } from "./heads";
 import { LAWS } from "./laws";
 import { axisLabel, cellAt, isFixed, labelsFor, labelWords, lineOf, valueAt, type Labelled, type Words } from "./quantity";
@@ -11,6 +11,7 @@ import { bentAxis, scatterFigure, type ScatterAxis } from "./scatter";
 
 interface Measured {
   label: string;
+  head: string | undefined;
   group: string; // of the dim that gives the series
   series: number;
   x: number;
@@ -34,7 +35,7 @@ export function scatterOf(results: Results, declared: DeclaredScatter, own: Word
     places.map((place, k) => {
       const at = { ...cell, ...group.cell, ...place.cell };
       return {
-        label: place.label, group: group.label, series: named ? k : nth,
+        label: place.label, head: dim === "heads" ? headAt(results, place.cell) : undefined, group: group.label, series: named ? k : nth,
         x: valueAt(results, x, at).value, ys: ofY.map((one) => valueAt(results, one, at)),
       };
     });
@@ -68,7 +69,7 @@ export function scatterOf(results: Results, declared: DeclaredScatter, own: Word
     points: drawn.flatMap((point) =>
       point.ys.map((end, k) => ({
         label: [point.group, point.label, series[k]!.label].filter((word) => word !== "").join(", "),
-        x: point.x, y: end.value, yError: end.stderr, series: series.length > 1 ? k : point.series,
+        head: point.head, x: point.x, y: end.value, yError: end.stderr, series: series.length > 1 ? k : point.series,
         ...(intervals ? { interval: { low: end.low, high: end.high } } : {}),
       })),
     ),

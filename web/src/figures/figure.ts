@@ -7,6 +7,16 @@ export interface DrawOptions {
   dark: boolean;
   titled?: boolean; // true to put the title in the drawing, for a file
   title?: string; // replaces the figure's own title
+  pinned?: readonly string[]; // heads that stand out
+}
+
+// A place in a drawing that can be pointed at.
+export interface Spot {
+  x: number | string;
+  y: number | string;
+  title: string;
+  line: number; // the curve or the row that it is on
+  head?: string | undefined; // "17.3"
 }
 
 // Draws a figure for a file. The title says of partial results that they are: nothing stands beside it.
@@ -22,6 +32,7 @@ export interface Figure {
   aside?: boolean; // behind "more"
   columns: string[];
   rows: (string | number | null)[][]; // the drawn values, for the CSV
+  spots?: readonly Spot[];
   // A complete drawing, including its own colours and fonts, so that it can be saved as a file.
   draw(options: DrawOptions): SVGSVGElement;
 }

@@ -32,7 +32,7 @@ export const formatShare = (value: number, digits = 3): string =>
 // Example: "0.4812 ± 0.013": the value and two standard errors.
 export function formatWithError(value: number, stderr: number, digits = 4): string {
   const text = formatNumber(value, digits);
-  return Number.isFinite(stderr) ? `${text} ± ${formatNumber(2 * stderr, 2)}` : text;
+  return Number.isFinite(value + stderr) ? `${text} ± ${formatNumber(2 * stderr, 2)}` : text;
 }
 
 // Writes a value with its interval, if it has one: "0.48 (0.4 to 0.5)".
@@ -61,6 +61,10 @@ export const withScale = (label: string, log: boolean): string => withEnding(lab
 
 export const metricLabel = (results: Results, name: MetricName): string =>
   withEnding(results.title(name), results.info(name)?.unit);
+
+// Example: "17.3".
+export const headAt = (results: Results, { layer = 0, head = 0 }: { layer?: number; head?: number }): string =>
+  `${results.coord("layer")[layer]}.${results.coord("head")[head]}`;
 
 export function headLabel(results: Results, layer: number, head: number): string {
   return `layer ${results.coord("layer")[layer]}, head ${results.coord("head")[head]}`;

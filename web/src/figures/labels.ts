@@ -1,5 +1,6 @@
 // Places the names of points next to them, without overlap.
 import * as Plot from "@observablehq/plot";
+import type { DrawOptions, Spot } from "./figure";
 import { svgElement, textWidth } from "./frame";
 import type { Theme } from "./theme";
 
@@ -13,10 +14,10 @@ interface Box {
   bottom: number;
 }
 
-export interface Named {
+export interface Named<At = number> {
   label: string;
-  x: number;
-  y: number;
+  x: At;
+  y: At;
 }
 
 // Returns the box of each name, in the pixels of the points.
@@ -46,7 +47,7 @@ const overlap = (a: Box, b: Box): boolean =>
 
 // Draws the names as a mark of Plot, which knows where the points are. A name that is not next to
 // its point has a line to it.
-export const names = (points: readonly Named[], theme: Theme): Plot.RenderFunction =>
+export const names = (points: readonly Named<number | string>[], theme: Theme): Plot.RenderFunction =>
   (_index, scales, _channels, { width, height, marginLeft, marginRight, marginTop, marginBottom }, { document }) => {
     const make = (tag: string, attributes: Record<string, string | number>) => svgElement(document, tag, attributes);
     const group = make("g", { "aria-label": "text", "font-size": SIZE, fill: theme.text });
@@ -71,3 +72,15 @@ export const names = (points: readonly Named[], theme: Theme): Plot.RenderFuncti
     });
     return group;
   };
+
+// The pinned heads: their points or lines, in front of the others, with their names.
+export function pinnedMarks(spots: readonly Spot[], { pinned = [] }: DrawOptions, theme: Theme, lines: boolean): Plot.Markish[] {
+  const own = spots.filter(({ head, y }) => head !== undefined && pinned.includes(head) && !Number.isNaN(y));
+  if (own.length === 0) return [];
+  const at = { x: "x", y: "y", stroke: theme.text, strokeWidth: 2.5, clip: true };
+  const ends = own.filter(({ line }, k) => !lines || own[k + 1]?.line !== line);
+  return [
+    lines ? Plot.line(own, { ...at, z: "line" }) : Plot.dot(own, { ...at, r: 7 }),
+    names(ends.map(({ head, x, y }) => ({ label: head!, x, y })), theme),
+  ];
+}

@@ -2,9 +2,9 @@
 import type { MetricName } from "../catalogue/catalogue";
 import * as Plot from "@observablehq/plot";
 import { usualPlace, type Cell, type Metric, type Results } from "../data/results";
-import type { Figure } from "./figure";
-import { csvValue, formatNumber, formatWithError, metricLabel, withScale } from "./format";
-import { frame } from "./frame";
+import type { DrawOptions, Figure, Spot } from "./figure";
+import { csvValue, formatNumber, formatWithError, headAt, metricLabel, withScale } from "./format";
+import { frame, type FrameOptions } from "./frame";
 import { overHeads } from "./heads";
 import { isLogarithmic } from "./scatter";
 import { colourScale, themeOf } from "./theme";
@@ -36,12 +36,13 @@ export interface MapOptions extends Partial<Pick<Figure, "id" | "title" | "capti
 export function mapFigure(results: Results, name: MetricName, cell: Cell, own: MapOptions = {}): Figure {
   const metric = results.metric(name);
   const byHead = metric?.dims.includes("head") ?? false;
-  const layers = results.coord("layer").map(String);
-  const heads = byHead ? results.coord("head").map(String) : ["all heads"];
   const values = overHeads(results, name, cell);
   const where = cellLabel(results, metric, cell);
   const title = own.title ?? `Map of ${metricLabel(results, name)}${where ? ` at ${where}` : ""}`;
   const stderr = metric?.parts.stderr !== undefined;
+  const unit = metric?.unit === "1" ? "" : ` ${metric?.unit}`;
+  const spots = gridSpots(results, byHead, values.map(({ value, stderr: error, ...at }) =>
+    ({ ...at, title: results.isNone(name, value) ? "none found" : formatWithError(value, error) + (Number.isFinite(value) ? unit : "") })));
   return {
     id: own.id ?? `map-${name.replace(/_/g, "-")}`,
     title,
@@ -56,6 +57,7 @@ export function mapFigure(results: Results, name: MetricName, cell: Cell, own: M
       csvValue(value),
       ...(stderr ? [csvValue(error)] : []),
     ]),
+    spots,
     draw: (options) => {
       const theme = themeOf(options.dark);
       const shown = values.map(({ value }) => (results.isNone(name, value) ? NaN : value));
@@ -65,63 +67,71 @@ export function mapFigure(results: Results, name: MetricName, cell: Cell, own: M
         logarithmic: own.log ?? isLogarithmic(results, name, scaled, LINEAR_RATIO),
       });
       const label = withScale(metricLabel(results, name), scale.kind === "sequential-log");
-      const left = 18 + 7 * Math.max(...layers.map((label) => label.length));
-      const inner = byHead ? options.width - left - 10 : Math.min(160, options.width - left - 10);
-      const cellWidth = inner / heads.length;
-      const cellHeight = Math.max(11, Math.min(30, cellWidth));
-      const cells = values.map(({ layer, head, value, stderr: error }, k) => {
-        const fill = Number.isFinite(shown[k]) ? scale.colour(shown[k]!) : theme.undefinedFill;
-        return {
-          layer: layers[layer]!,
-          head: heads[head]!,
-          fill,
-          mark: results.isNone(name, value) ? "–" : "×",
-          missing: !Number.isFinite(shown[k]),
-          ink: isDark(fill) ? "#ffffff" : "#000000",
-          text: shortText(value),
-          title:
-            `layer ${layers[layer]}${byHead ? `, head ${heads[head]}` : ""}: ` +
-            (results.isNone(name, value) ? "none found" : formatWithError(value, error)),
-        };
+      const cells = values.map(({ value }, k) => {
+        const missing = !Number.isFinite(shown[k]);
+        const fill = missing ? theme.undefinedFill : scale.colour(shown[k]!);
+        const mark = results.isNone(name, value) ? "–" : "×";
+        return { ...spots[k]!, fill, missing, ink: isDark(fill) ? "#ffffff" : "#000000", text: missing ? mark : shortText(value) };
       });
-      type Drawn = (typeof cells)[number];
-      const fits = cellWidth >= 38 && cellHeight >= 16;
-      const step = Math.max(1, Math.ceil((7 * heads[heads.length - 1]!.length + 6) / cellWidth));
-      const rowStep = Math.ceil(12 / cellHeight);
-      const every = (labels: string[], n: number) => labels.filter((_, k) => k % n === 0);
-      const axis = { fontSize: 11, label: null, tickSize: 0, color: theme.muted };
-      return frame(options, {
-        title,
-        height: cellHeight * layers.length,
-        left,
-        right: options.width - left - inner,
-        ramp: { scale, label: `${label}${where ? `, ${where}` : ""}` },
-        yLabel: "layer",
-        ...(byHead ? { xLabel: "head" } : {}),
-        options: {
-          x: { type: "band", domain: heads, padding: 0, align: 0 },
-          y: { type: "band", domain: layers, padding: 0 },
-          color: { type: "identity" },
-        },
-        marks: [
-          Plot.axisX(every(heads, step), axis),
-          Plot.axisY(every(layers, rowStep), axis),
-          Plot.cell(cells, { x: "head", y: "layer", fill: "fill", inset: 0.5, title: "title" }),
-          Plot.text(
-            cells.filter((drawn) => drawn.missing || fits),
-            {
-              x: "head",
-              y: "layer",
-              text: ({ missing, mark, text }: Drawn) => (missing ? mark : text),
-              fill: "ink",
-              fontSize: Math.min(11, cellHeight),
-              pointerEvents: "none",
-            },
-          ),
-        ],
+      const ramp = { scale, label: `${label}${where ? `, ${where}` : ""}` };
+      return drawGrid(options, { title, ramp }, cells, (width, height) => {
+        const fits = width >= 38 && height >= 16;
+        return Plot.text(cells.filter(({ missing }) => missing || fits), {
+          x: "x", y: "y", text: "text", fill: "ink", fontSize: Math.min(11, height), pointerEvents: "none",
+        });
       });
     },
   };
+}
+
+// The cells of layers and heads; without heads, one a layer.
+export const gridSpots = (
+  results: Results, byHead: boolean, cells: readonly { layer: number; head: number; title: string }[],
+): Spot[] =>
+  cells.map(({ layer, head, title }) => {
+    const at = byHead ? headAt(results, { layer, head }) : undefined;
+    const y = String(results.coord("layer")[layer]);
+    const x = byHead ? String(results.coord("head")[head]) : "all heads";
+    return { x, y, line: layer, head: at, title: `${at ? `head ${at}` : `layer ${y}`}: ${title}` };
+  });
+
+// Draws layers downwards and heads across, with a mark of the caller above the cells.
+export function drawGrid(
+  options: DrawOptions, words: Pick<FrameOptions, "title" | "ramp" | "key">, cells: readonly (Spot & { fill: string })[],
+  above: (width: number, height: number) => Plot.Markish,
+): SVGSVGElement {
+  const theme = themeOf(options.dark);
+  const labels = (of: "x" | "y") => [...new Set(cells.map((cell) => String(cell[of])))];
+  const [heads, layers] = [labels("x"), labels("y")];
+  const byHead = cells.some(({ head }) => head !== undefined);
+  const left = 18 + 7 * Math.max(...layers.map((label) => label.length));
+  const inner = byHead ? options.width - left - 10 : Math.min(160, options.width - left - 10);
+  const width = inner / heads.length;
+  const height = Math.max(11, Math.min(30, width));
+  const step = Math.max(1, Math.ceil((7 * heads[heads.length - 1]!.length + 6) / width));
+  const rowStep = Math.ceil(12 / height);
+  const every = (names: string[], n: number) => names.filter((_, k) => k % n === 0);
+  const axis = { fontSize: 11, label: null, tickSize: 0, color: theme.muted };
+  const stroke = ({ head }: Spot) => (head !== undefined && options.pinned?.includes(head) ? theme.text : "none");
+  return frame(options, {
+    ...words,
+    height: height * layers.length,
+    left,
+    right: options.width - left - inner,
+    yLabel: "layer",
+    ...(byHead ? { xLabel: "head" } : {}),
+    options: {
+      x: { type: "band", domain: heads, padding: 0, align: 0 },
+      y: { type: "band", domain: layers, padding: 0 },
+      color: { type: "identity" },
+    },
+    marks: [
+      Plot.axisX(every(heads, step), axis),
+      Plot.axisY(every(layers, rowStep), axis),
+      Plot.cell(cells, { x: "x", y: "y", fill: "fill", inset: 0.5, title: "title", stroke, strokeWidth: 3 }),
+      above(width, height),
+    ],
+  });
 }
 
 function shortText(value: number): string {

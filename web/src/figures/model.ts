@@ -5,6 +5,6 @@ import type { Figure } from "./figure";
 
 export const hasModelFigures = (results: Results): boolean => hasFigures(results, "model") || hasFigures(results, "rates");
 
-export const modelFigures = (results: Results): Figure[] => [
-  ...declaredFigures(results, "model"), ...declaredFigures(results, "rates"),
-];
+// What only matters together with another figure comes last.
+export const modelFigures = (results: Results): Figure[] =>
+  [...declaredFigures(results, "model"), ...declaredFigures(results, "rates")].sort((a, b) => Number(a.aside) - Number(b.aside));

@@ -87,19 +87,19 @@ export const isFixed = (results: Results, name: MetricName, fixed: readonly stri
 export const labelWords = (dim: string, label: Label | undefined): string =>
   typeof label !== "number" ? String(label ?? "") : dim === "tolerance" ? formatShare(label) : formatNumber(label);
 
-// Fills in braces the label of a dim, the value of a metric with its error or interval, or its .p or .rows. A
+// Fills in braces the label of a dim, the value of a metric with its error or interval, its .percent, .p or .rows. A
 // part in [ ] vanishes where a place in it has no value; {?any NAME} has one if the file has the metric.
 export const wordsAt = (results: Results, words: string, cell: Cell): string =>
   words.replace(/\[([^\]]*)\]|[^[]+/g, (text, optional?: string) => {
     let lacks = false;
-    const said = (optional ?? text).replace(/\{(\?any )?(\w+)(?:\.(\w+))?\}/g, (whole, any: string | undefined, name: string, part?: Part) => {
+    const said = (optional ?? text).replace(/\{(\?any )?(\w+)(?:\.(\w+))?\}/g, (whole, any: string | undefined, name: string, part?: Part | "percent") => {
       const labels = results.coord(name);
       if (labels.length > 0) return labelWords(name, labels[cell[name] ?? usualPlace(name, labels)]);
       const metric = fromFile(name);
       if (!results.has(metric) && !declaration(metric)) return whole;
       const found = results.estimate(metric, cell);
-      lacks ||= any ? !results.has(metric) : [found.value, found[part ?? "value"]].some(Number.isNaN);
-      return any ? "" : part ? formatNumber(found[part], 2) : formatEstimate(found.value, found, 3);
+      lacks ||= any ? !results.has(metric) : [found.value, found[part && part !== "percent" ? part : "value"]].some(Number.isNaN);
+      return any ? "" : part === "percent" ? formatShare(found.value, 2) : part ? formatNumber(found[part], 2) : formatEstimate(found.value, found, 3);
     });
     return optional !== undefined && lacks ? "" : said;
   });

@@ -3,15 +3,16 @@ import type { MetricName } from "../catalogue/catalogue";
 import * as Plot from "@observablehq/plot";
 import type { Results } from "../data/results";
 import { domainOf, type Axis } from "./axes";
-import type { Figure } from "./figure";
+import type { Figure, Spot } from "./figure";
 import { formatEstimate, formatNumber, withEnding } from "./format";
 import { frame, type KeyEntry } from "./frame";
 import { quantile } from "./heads";
-import { names } from "./labels";
+import { names, pinnedMarks } from "./labels";
 import { themeOf, type Theme } from "./theme";
 
 export interface ScatterPoint {
   label: string;
+  head?: string | undefined; // "17.3"
   x: number;
   y: number;
   yError?: number; // one standard error
@@ -64,8 +65,12 @@ export function scatterFigure(given: ScatterOptions): Figure | undefined {
   const format = x.format ?? formatNumber;
   const described = ({ label, x, y, yError = NaN, interval }: ScatterPoint): string =>
     `${label}: ${format(x)}, ${formatEstimate(y, interval ?? { stderr: yError })}`;
+  const spots = shown.map((point): Spot => ({
+    x: point.x, y: point.y, title: described(point), line: point.series ?? 0, head: point.head,
+  }));
   return {
     ...words,
+    spots,
     draw: (options) => {
       const theme = themeOf(options.dark);
       const colour = ({ series = 0 }: ScatterPoint) => theme.series[series % theme.series.length]!;
@@ -108,6 +113,7 @@ export function scatterFigure(given: ScatterOptions): Figure | undefined {
           ...marksOf((point) => !isFront(point), false),
           ...(joined ? marksOf(isFront, true) : []),
           ...(named ? [names(shown, theme)] : []),
+          ...pinnedMarks(spots, options, theme, false),
         ],
       });
     },

@@ -9,6 +9,7 @@ import { mapFigure } from "./map";
 import { modelFigures } from "./model";
 import { limitsFigures, tokensFigures } from "./papers";
 import { planFigures } from "./plan";
+import { rolesFigure } from "./roles";
 import { bestPairs } from "./validity";
 
 // The cell with the original of compare and the N at which heads are judged.
@@ -24,7 +25,9 @@ export function standardFigures(results: Results): Figure[] {
     const cell = { ...usualCell(results), normalizer: intervention, pattern: intervention };
     return mapped && isOfHeads ? [mapFigure(results, name, cell)] : [];
   });
+  const roles = rolesFigure(results);
   return [
+    ...(roles ? [roles] : []),
     ...maps,
     ...modelFigures(results),
     ...limitsFigures(results),

@@ -7,6 +7,7 @@ import { formatAddress } from "./address";
 import { div, element, list, terms, type Child } from "./element";
 import type { Opened, Page, View } from "./page";
 import { picture } from "./picture";
+import { nameOf } from "./words";
 
 const MARKS: Readonly<Record<string, string>> = {
   holds: "✓",
@@ -94,7 +95,7 @@ function verdict({ verdict: found, theorem, ours }: Claim): HTMLElement {
 
 function about({ header: { model, text } }: Results): string {
   const names = text.names ?? [];
-  return names.length === 0 ? model.name : `${model.name} on ${names.join(", ")}`;
+  return [nameOf(model.name), names.map(nameOf).join(", ")].filter(Boolean).join(" on ");
 }
 
 const TALLIED = [

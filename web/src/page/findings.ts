@@ -1,12 +1,24 @@
 // The findings in sentences: the summary of the results file, with its heads as links.
 import type { Fact, Results, Sentence } from "../data/results";
-import { element, list, more, note, section } from "./element";
+import { div, element, list, more, note, section } from "./element";
 import { headLink, withCommands } from "./words";
 
-export function findings(results: Results): HTMLElement {
-  const summary = results.header.summary ?? [];
+// The answer of the command, before all else: the sentences that lead, then the tables.
+export function answer(results: Results, tables: HTMLElement): HTMLElement | null {
+  const lead = (results.header.summary ?? []).filter((said) => said.lead);
+  if (lead.length === 0 && !results.tables.some((table) => table.lead)) return null;
+  const said = lead.map((one) => div(`said said-${one.verdict ?? "plain"}`, ...saidIn(results, one), explained(one)));
+  return section("answer", "The answer", ...said, tables);
+}
+
+export function findings(results: Results): HTMLElement | null {
+  const summary = (results.header.summary ?? []).filter(({ lead }) => !lead);
+  if (summary.length === 0 && results.header.summary?.length) return null;
+  const told = new Set<string>(); // each command once
+  const once = ({ next = "", ...said }: Sentence): Sentence =>
+    next === "" || told.has(next) ? said : (told.add(next), { ...said, next });
   const listed = (some: Sentence[], start = 1) =>
-    list("", some.map((said) => [...saidIn(results, said), explained(said)]), start);
+    list("", some.map((said) => [...saidIn(results, said), explained(once(said))]), start);
   const main = summary.filter(({ aside }) => aside !== true);
   const aside = summary.filter((said) => said.aside === true);
   return section(

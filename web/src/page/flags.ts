@@ -1,8 +1,11 @@
 // The flags of a results file: a list of kinds for the model, sentences for a head.
+import { FLAGS } from "../catalogue/catalogue";
 import type { Flag, Results } from "../data/results";
+import { formatShare } from "../figures/format";
+import { ROLES } from "../figures/roles";
 import { button, element, list, note, section } from "./element";
 import { allHeads } from "./cells";
-import { count, grouped, headLink, shown, withCommands } from "./words";
+import { count, grouped, headLink, withCommands, withUnit } from "./words";
 
 const HEADS_SHOWN = 18;
 
@@ -62,7 +65,7 @@ function flagGroup(results: Results, { name, flags }: FlagGroup): HTMLElement {
   const first = flags[0]!;
   const same = flags.every((flag) => flag.threshold === first.threshold);
   const where = `At length ${first.length}${same ? "" : "; each head has a threshold of its own"}. Source: ${first.source}`;
-  const summary = element("summary", {}, badge(name), ` ${rate(results, flags.length)}`, same && span("note", `threshold ${shown(first.threshold)}`));
+  const summary = element("summary", {}, badge(name), ` ${rate(results, flags.length)}`, same && span("note", bound(first)));
   return element(
     "details",
     { class: "flag" },
@@ -74,6 +77,15 @@ function flagGroup(results: Results, { name, flags }: FlagGroup): HTMLElement {
   );
 }
 
+// Example: "above 30 %": the threshold with its unit, and on which side of it a head is flagged.
+const bound = (flag: Flag): string =>
+  `${flag.value < flag.threshold ? "below" : "above"} ${sized(flag, flag.threshold)}`;
+
+function sized({ name }: Flag, value: number, digits = 3): string {
+  const { of, share_of } = FLAGS.get(name) ?? {};
+  return of?.range?.[1] === 1 || share_of !== undefined ? formatShare(value, digits) : withUnit(value, of?.unit ?? "");
+}
+
 const span = (name: string, text: string): HTMLElement => element("span", { class: name }, text);
 const badge = (name: string): HTMLElement => span("badge", flagWords(name));
 
@@ -83,7 +95,7 @@ const raisedWhere = (results: Results, { name }: Flag): string => {
 };
 
 function headLinks(flags: readonly Flag[]): HTMLElement {
-  const items = flags.map((flag) => [headLink(flag), span("note", ` ${shown(flag.value, 3)}`)]);
+  const items = flags.map((flag) => [headLink(flag), span("note", ` ${sized(flag, flag.value)}`)]);
   const made = list("heads", items.slice(0, HEADS_SHOWN));
   const rest = list("", items.slice(HEADS_SHOWN));
   const words = `${items.length - HEADS_SHOWN} more`;
@@ -93,9 +105,8 @@ function headLinks(flags: readonly Flag[]): HTMLElement {
 }
 
 // A role is a flag that names a behaviour of a head; a head may have several.
-const isRole = (results: Results, { name }: Flag): boolean => results.header.flag_words?.[name]?.role === true;
-export const rolesFirst = (results: Results, flags: readonly Flag[]): Flag[] =>
-  [...flags].sort((a, b) => Number(isRole(results, b)) - Number(isRole(results, a)));
+export const rolesFirst = (flags: readonly Flag[]): Flag[] =>
+  [...flags].sort((a, b) => Number(ROLES.includes(b.name)) - Number(ROLES.includes(a.name)));
 
 export const flagWords = (name: string): string => name.replaceAll("_", " ");
 
@@ -107,7 +118,7 @@ export function flagsOfHead(results: Results, flags: readonly Flag[]): HTMLEleme
     flags.map((flag) => [
       badge(flag.name),
       flag.change && ` ${flag.change}`,
-      ` ${shown(flag.value)} at length ${flag.length}, threshold ${shown(flag.threshold)}; ` +
+      ` ${sized(flag, flag.value)} at length ${flag.length}, flagged ${bound(flag)}; ` +
         `${rate(results, headsWith(results, flag))}. `,
       flag.advice && span("advice", flag.advice),
       span("note", ` (${flag.source})`),

@@ -4,18 +4,18 @@ import { declaredFigures, hasFigures } from "../figures/declared";
 import type { Figure } from "../figures/figure";
 import { hasModelFigures, modelFigures } from "../figures/model";
 import { hasPaperFigures, limitsFigures, tokensFigures } from "../figures/papers";
-import { div, element, note } from "./element";
+import { div, element } from "./element";
 import type { Opened, Page, View } from "./page";
 import { picture } from "./picture";
 import { tableBox } from "./tables";
 
 interface Gallery extends Omit<View, "open"> {
   heading: string;
-  figures(results: Results): Figure[];
+  figures?: (results: Results) => Figure[];
   tables?: readonly string[];
 }
 
-const gallery = ({ heading, figures, tables = [], ...view }: Gallery): View => ({
+const gallery = ({ heading, figures = () => [], tables = [], ...view }: Gallery): View => ({
   ...view,
   open: async (page: Page): Promise<Opened> => {
     const { results } = page;
@@ -25,9 +25,7 @@ const gallery = ({ heading, figures, tables = [], ...view }: Gallery): View => (
       node: div(
         "",
         element("h1", {}, heading),
-        drawn.length === 0
-          ? note("These results have nothing to draw here.")
-          : div("pictures", ...drawn.map((figure) => picture(page, figure, { heading: "h2" }))),
+        div("pictures", ...drawn.map((figure) => picture(page, figure, { heading: "h2" }))),
         below.node,
       ),
       update: below.update,
@@ -61,4 +59,14 @@ export const papers = gallery({
   heading: "The papers' figures on this model",
   has: hasPaperFigures,
   figures: (results) => [...limitsFigures(results), ...tokensFigures(results)],
+});
+
+// The largest changes between two runs or under interventions.
+const LARGEST = "largest_changes"; // of src/view/changes.cpp
+export const changes = gallery({
+  id: "changes",
+  title: "Changes",
+  heading: "What changed",
+  has: ({ tables }) => tables.some(({ name }) => name === LARGEST),
+  tables: [LARGEST],
 });

@@ -8,6 +8,7 @@ import {
 import { div, element, fill, more, refill } from "./element";
 import { badges, flagGroups, flagTitle, flagWords, rolesFirst } from "./flags";
 import type { Opened, Page, View } from "./page";
+import { pinButton } from "./shell";
 import { comparedChoice, metricOptions } from "./selection";
 import { filterBox, filtered, parseFilter } from "./filter";
 import { numberColumn, orderIn, table, textColumn, type Column } from "./table";
@@ -123,11 +124,11 @@ function headTable(page: Page, metrics: readonly MetricName[], rows: readonly He
       id: "head",
       title: "Head",
       key: ({ head }) => head.layer * 1e6 + head.head,
-      show: ({ head }) => headLink(head),
+      show: ({ head }) => element("span", {}, headLink(head), pinButton(page.theme, headName(head))),
     },
     ...metrics.map((metric) => metricColumn(results, metric, comparedQuery(results, page.address.query))),
     textColumn(
-      "flags", "Roles, flags", ({ flags }) => flagTitle(rolesFirst(results, flags)), ({ flags }) => badges(rolesFirst(results, flags)),
+      "flags", "Roles, flags", ({ flags }) => flagTitle(rolesFirst(flags)), ({ flags }) => badges(rolesFirst(flags)),
     ),
   ];
   const chosen = orderIn(page);

@@ -1,7 +1,7 @@
-// Starts the page: reads its results and opens the view in the address.
-import { resultsFromPage } from "../data/embedded";
-import type { Results } from "../data/results";
-import { element, fill } from "./element";
+// Starts the page: reads its results, or those of a file that the reader opens, and opens the view in the address.
+import { resultsFromFile, resultsFromPage } from "../data/embedded";
+import type { Header, Results } from "../data/results";
+import { button, div, element, fill } from "./element";
 import { failure, message } from "./picture";
 import { Router } from "./router";
 import { shell } from "./shell";
@@ -14,11 +14,19 @@ import "./style/media.css";
 
 const SCHEMA = "headgauge.results/3";
 
-async function begin(page: HTMLElement): Promise<void> {
-  const theme = new Theme();
+const page = document.getElementById("page")!;
+const theme = new Theme();
+let shownText: string | undefined; // of a file that the reader opened
+let end = new AbortController();
+
+// Shows the results of this page, or those of a file.
+async function show(text?: string): Promise<void> {
+  end.abort();
+  end = new AbortController();
+  shownText = text;
   let results: Results;
   try {
-    results = checked(await resultsFromPage(document));
+    results = checked(await (text === undefined ? resultsFromPage(document) : resultsFromText(text)));
   } catch (error) {
     document.title = "headgauge";
     const advice = element("p", {}, "Make the page anew with ", element("code", {}, "headgauge report results.json"), ".");
@@ -26,29 +34,51 @@ async function begin(page: HTMLElement): Promise<void> {
     return;
   }
   const { node, place, mark } = shell(results, theme, views);
+  node.querySelector("footer")!.append(element(
+    "p", { class: "files" }, "Drop another results.json or report.html here to open it, or with Shift to see both:",
+    button("", "Open a file", () => choose(open)), button("", "Open one beside", () => choose(beside)),
+  ));
   fill(page, node);
-  void new Router(results, theme, views, place, mark).start().then(() => unpackAhead(results));
+  void new Router(results, theme, views, place, mark, end.signal).start();
 }
 
-// Decodes the metrics and the examples while the browser is idle, so that choosing one only has to
-// draw it. A damaged one reports its error when it is chosen.
-async function unpackAhead(results: Results): Promise<void> {
-  for (const name of results.names()) {
-    await idle();
-    await results.need(name).catch(() => undefined);
-  }
-  await idle();
-  await results.loadExamples?.().catch(() => undefined);
-  document.documentElement.dataset["unpacked"] = "all";
+// Reads a results.json or a page.
+async function resultsFromText(text: string): Promise<Results> {
+  if (!text.trimStart().startsWith("{")) return resultsFromPage(new DOMParser().parseFromString(text, "text/html"));
+  const file = JSON.parse(text) as Partial<Header>;
+  if (typeof file !== "object" || !("metrics" in file)) throw new Error("expected a results.json or a page of headgauge");
+  const lacks = "A results.json has no tables: `headgauge report DIR` makes a page with them.";
+  return resultsFromFile({ ...file, notices: [...(file.notices ?? []), lacks] });
 }
 
-// Safari has no requestIdleCallback.
-function idle(): Promise<void> {
-  return new Promise((done) => {
-    if (typeof requestIdleCallback === "function") requestIdleCallback(() => done());
-    else setTimeout(done, 20);
-  });
+const open = async (file: Blob) => show(await file.text());
+
+// Shows what is here and the file in two columns, each in a page of its own.
+async function beside(file: Blob): Promise<void> {
+  const texts = [shownText, await file.text()];
+  end.abort();
+  const address = location.href.split(/[?#]/)[0]!;
+  fill(page, div("beside", ...texts.map((text, k) => {
+    const frame = element("iframe", { src: `${address}?side=${k}`, title: `Results ${k + 1}` });
+    if (text !== undefined) frame.addEventListener("load", () => frame.contentWindow!.postMessage(text, "*"), { once: true });
+    return frame;
+  })));
 }
+
+function choose(then: (file: Blob) => Promise<void>): void {
+  const input = element("input", { type: "file", accept: ".json,.html", onchange: () => void then(input.files![0]!) });
+  input.click();
+}
+
+addEventListener("dragover", (event) => event.preventDefault());
+addEventListener("drop", (event) => {
+  event.preventDefault();
+  const file = event.dataTransfer?.files[0];
+  if (file) void (event.shiftKey ? beside(file) : open(file));
+});
+addEventListener("message", ({ source, data }) => {
+  if (source === parent && parent !== window && typeof data === "string") void show(data);
+});
 
 function checked(results: Results): Results {
   const { schema, model, coords } = results.header;
@@ -61,4 +91,4 @@ function checked(results: Results): Results {
   return results;
 }
 
-void begin(document.getElementById("page")!);
+void show();

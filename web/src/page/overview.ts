@@ -1,20 +1,21 @@
 // The first view: the settings, the findings, and a map of any metric.
 import type { MetricName } from "../catalogue/catalogue";
 import type { Results } from "../data/results";
+import { declaredFigures } from "../figures/declared";
 import { drawnDim, genericFigure } from "../figures/generic";
 import { mapFigure } from "../figures/map";
+import { rolesFigure } from "../figures/roles";
 import { formatAddress } from "./address";
 import { chosenCell, comparedDim, isPerHead } from "./cells";
 import { div, element, list, note, refill, section, type Child } from "./element";
-import { findings } from "./findings";
+import { answer, findings } from "./findings";
 import { flagsOfModel } from "./flags";
 import { tokenLosses } from "./token_losses";
-import { livePicture } from "./map";
 import type { Opened, Page, View } from "./page";
 import { failure, message, picture } from "./picture";
 import { dimChoices, metricChoice } from "./selection";
 import { tableBox } from "./tables";
-import { count, grouped } from "./words";
+import { count, grouped, nameOf } from "./words";
 
 // The default metric is the first of these that the file has; in comparisons it is a change.
 const FIRST_CHANGES: readonly MetricName[] = ["loss_change", "output_change", "entropy_normalized_change"];
@@ -36,15 +37,20 @@ export const overview: View = {
   open,
 };
 
-function open(page: Page): Opened {
+async function open(page: Page): Promise<Opened> {
   const { results } = page;
+  const losses = await results.gather(() => declaredFigures(results, "overview"));
+  const roles = rolesFigure(results);
   const tokens = div("");
   const map = element("section", { class: "explore", "aria-labelledby": "explore" });
-  const tables = tableBox(page, TABLES);
-  let now = "";
+  const leading = [...new Set(results.tables.filter(({ lead }) => lead).map(({ name }) => name))];
+  const answers = tableBox(page, leading);
+  const tables = tableBox(page, TABLES.filter((name) => !leading.includes(name)));
+  let now: string | undefined;
   let listed: string | undefined;
   const values = (...content: Child[]) => redraw(map, element("h2", { id: "explore" }, "Values"), ...content);
   const update = async () => {
+    answers.update();
     tables.update();
     const { tokens: byToken = "", under = "" } = page.address.query;
     if (listed !== byToken + under) redraw(tokens, await tokenLosses(page));
@@ -52,10 +58,12 @@ function open(page: Page): Opened {
     const metric = chosenMetric(page);
     if (metric === undefined) return values(note("This file holds no metrics."));
     const asked = formatAddress(page.address);
+    const leads = now === undefined && page.address.query["metric"] !== undefined; // a link to this metric
     now = asked;
     try {
       const made = await results.gather(() => explorer(page, metric));
       if (now === asked) redraw(map, ...made);
+      if (leads) map.scrollIntoView();
     } catch (error) {
       const said = failure(`${results.title(metric)} cannot be shown: ${message(error)}`);
       values(metricChoice(page, results.names(), metric), said);
@@ -64,11 +72,12 @@ function open(page: Page): Opened {
   const node = div(
     "overview",
     about(results),
+    answer(results, answers.node),
     div(
-      "found", findings(results), tables.node, tokens, notices(results),
-      results.coord("head").length > 0 && flagsOfModel(results),
+      "found", tables.node, ...losses.map((figure) => picture(page, figure, { heading: "h2" })), findings(results), tokens,
+      notices(results), results.coord("head").length > 0 && flagsOfModel(results),
     ),
-    map,
+    div("", roles && picture(page, roles, { heading: "h2" }), map),
   );
   return { node, update };
 }
@@ -103,9 +112,7 @@ function explorer(page: Page, metric: MetricName): Child[] {
     ),
     entry &&
       element("p", { class: "note definition" }, `${entry.meaning} `, element("code", {}, entry.formula), ` Source: ${entry.source}.`),
-    ...(!figure ? [note("It has no defined value.")]
-      : perHead ? livePicture(page, figure, metric, cell)
-      : [picture(page, figure)]),
+    figure ? picture(page, figure) : note("It has no defined value."),
   ];
 }
 
@@ -114,7 +121,7 @@ function about(results: Results): HTMLElement {
   const parameters = model["parameters"];
   const texts = (text.names ?? []).map((name, k) => {
     const tokens = text.tokens?.[k];
-    return tokens === undefined ? name : `${name} (${count(tokens, "token")})`;
+    return tokens === undefined ? nameOf(name) : `${nameOf(name)} (${count(tokens, "token")})`;
   });
   const facts = [
     String(model.family),
@@ -126,7 +133,7 @@ function about(results: Results): HTMLElement {
   return element(
     "section",
     { class: "about", "aria-label": "What was measured" },
-    element("h1", {}, model.name),
+    element("h1", {}, nameOf(model.name)),
     element("p", { class: "facts" }, facts.filter(Boolean).join(" · ")),
   );
 }

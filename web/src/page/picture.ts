@@ -5,6 +5,7 @@ import { csvText, download, fileName, pngBlob, svgText } from "./save";
 import { button, div, element, fill, more, note } from "./element";
 import { drawForFile, type Figure } from "../figures/figure";
 import type { Page } from "./page";
+import { pointAt } from "./point";
 import { table } from "./table";
 
 const SAVED_WIDTH = 720;
@@ -12,12 +13,10 @@ const TABLE_ROWS = 500;
 
 export interface PictureOptions {
   heading?: "h2" | "h3";
-  // Called after every new drawing, to make it interactive.
-  drawn?: (drawing: SVGSVGElement) => void;
 }
 
 export function picture(page: Page, figure: Figure, options: PictureOptions = {}): HTMLElement {
-  const { heading = "h3", drawn } = options;
+  const { heading = "h3" } = options;
   const place = div("drawing");
   const made = element(
     "figure",
@@ -35,19 +34,18 @@ export function picture(page: Page, figure: Figure, options: PictureOptions = {}
   let width = 0;
   const draw = () => {
     try {
-      const drawing = figure.draw({ document, width, dark: page.theme.dark });
+      const drawing = figure.draw({ document, width, dark: page.theme.dark, pinned: page.theme.pinned });
       for (const marks of drawing.querySelectorAll("g[aria-label]")) {
         // Plot sets aria-labels on its groups of marks; screen readers would say "line, dot, text".
         marks.setAttribute("data-marks", marks.getAttribute("aria-label")!);
         marks.removeAttribute("aria-label");
       }
-      if (drawn) {
-        drawn(drawing);
-      } else {
-        drawing.setAttribute("role", "img");
-        drawing.setAttribute("aria-label", `${figure.title}. ${figure.caption}`);
-      }
+      drawing.setAttribute("role", "img");
+      drawing.setAttribute("aria-label", `${figure.title}. ${figure.caption}`);
+      if (figure.spots) pointAt(page, drawing, figure.spots, place);
+      const focused = place.contains(document.activeElement);
       fill(place, drawing);
+      if (focused) drawing.focus();
     } catch (error) {
       fill(place, failure(`This figure cannot be drawn: ${message(error)}`));
     }

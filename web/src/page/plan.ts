@@ -3,14 +3,14 @@
 import type { Results } from "../data/results";
 import { keptKeysFigures, paretoFigures } from "../figures/plan";
 import { overHeads } from "../figures/heads";
-import { changed, formatAddress } from "./address";
+import { formatAddress } from "./address";
 import { chosenIndex } from "./cells";
-import { choice, div, element, fill, list, note, type Child } from "./element";
+import { div, element, fill, list, note, type Child } from "./element";
 import { saidIn } from "./findings";
-import { livePicture } from "./map";
 import { notices } from "./overview";
 import type { Opened, Page, View } from "./page";
 import { picture } from "./picture";
+import { keptChoice } from "./selection";
 import { tableBox } from "./tables";
 
 const budgetsOf = (results: Results): string[] => results.coord("budget").map(String);
@@ -54,7 +54,7 @@ async function open(page: Page): Promise<Opened> {
     const select = node.querySelector<HTMLSelectElement>("#choose-budget");
     if (select) select.value = budgetsOf(results)[budget]!;
     const figure = keptKeysFigures(results)[budget];
-    fill(map, ...(figure ? livePicture(page, figure, "kept_keys", { budget }, "h2") : []));
+    fill(map, figure && picture(page, figure, { heading: "h2" }));
     const others = samePlans(results, budget).map((other) => `"${other}"`).join(" and ");
     same.textContent = others && `This very plan is also ${others}; the other methods differ there.`;
     same.hidden = others === "";
@@ -76,9 +76,7 @@ function sentences(results: Results): Child[] {
 function budgetChoice(page: Page): HTMLElement | null {
   const budgets = budgetsOf(page.results);
   if (budgets.length < 2) return null;
-  const now = budgets[chosenIndex(page.results, "budget", page.address.query)]!;
-  const go = (budget: string) => page.go(changed(page.address, { budget }));
-  return div("controls", choice("choose-budget", "Plan", budgets.map((value) => ({ value, text: value })), now, go));
+  return div("controls", keptChoice(page, "budget", "Plan", budgets, budgets[chosenIndex(page.results, "budget", page.address.query)]));
 }
 
 // Returns the other budgets with the same plan: a plan may use less than its budget.

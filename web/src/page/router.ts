@@ -1,5 +1,5 @@
 // Opens the view that the address names; back, forward and links all change the address.
-import { formatAddress, parseAddress, type Address } from "./address";
+import { changed, formatAddress, parseAddress, parseHead, type Address } from "./address";
 import { element, fill } from "./element";
 import type { Opened, Page, View } from "./page";
 import { failure, message } from "./picture";
@@ -17,10 +17,22 @@ export class Router implements Page {
     private readonly views: readonly View[],
     private readonly place: HTMLElement,
     private readonly shown: (view: View) => void,
+    signal: AbortSignal, // ends it
   ) {
     this.address = this.read();
-    window.addEventListener("hashchange", () => this.arrive());
-    window.addEventListener("popstate", () => this.arrive());
+    for (const event of ["hashchange", "popstate"]) window.addEventListener(event, () => this.arrive(), { signal });
+    for (const head of (this.address.query["pin"] ?? "").split(",")) {
+      if (parseHead(head) && !theme.pinned.includes(head)) theme.pin(head);
+    }
+    signal.addEventListener("abort", theme.onChange(() => this.keepPins()));
+  }
+
+  // Pins stay in the address of every view.
+  private keepPins(): void {
+    const kept = changed(this.address, { pin: this.theme.pinned.join(",") || undefined });
+    if (formatAddress(kept) === formatAddress(this.address)) return;
+    this.address = kept;
+    history.replaceState(null, "", formatAddress(kept));
   }
 
   go(address: Address, replace = false): void {
@@ -47,6 +59,7 @@ export class Router implements Page {
     const next = this.read();
     if (formatAddress(next) === formatAddress(this.address)) return;
     this.address = next;
+    this.keepPins();
     void this.show();
   }
 

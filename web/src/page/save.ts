@@ -1,5 +1,7 @@
 // Saves figures as SVG or PNG, and their numbers as CSV.
 
+import { nameOf } from "./words";
+
 export type CellValue = string | number | null;
 
 export function csvText(
@@ -28,9 +30,8 @@ export function fileName(id: string, model: string, ending: string): string {
       .normalize("NFKD")
       .replace(/[^A-Za-z0-9._-]+/g, "-")
       .replace(/^[-.]+|[-.]+$/g, "");
-  const modelName = model.split("/").slice(-2).join("/"); // cuts a path; org/name stays
   return (
-    [plain(id), plain(modelName).slice(-60)].filter((part) => part !== "").join("-") + `.${ending}`
+    [plain(id), plain(nameOf(model)).slice(-60)].filter((part) => part !== "").join("-") + `.${ending}`
   );
 }
 

@@ -4,7 +4,7 @@ import { chosenIndex, comparedDim, dimWords, isByPosition, labelText, otherDims 
 import { changed } from "./address";
 import { choice, element, type Option } from "./element";
 import type { Page } from "./page";
-import type { Results } from "../data/results";
+import type { Label, Results } from "../data/results";
 
 // Returns the metrics in the groups of the catalogue; those that it does not have come last.
 export function metricOptions(results: Results, names: readonly MetricName[]): (Option & { value: MetricName })[] {
@@ -31,15 +31,37 @@ export function metricOptions(results: Results, names: readonly MetricName[]): (
     );
 }
 
-export function metricChoice(
-  page: Page,
-  names: readonly MetricName[],
-  chosen: string,
-): HTMLElement {
-  return choice("choose-metric", "Metric", metricOptions(page.results, names), chosen, (metric) =>
-    page.go(changed(page.address, { metric })),
+// Returns the metric with this title, or the first with all of these words in its name, title or group.
+export const metricLike = (all: readonly Option[], text: string): Option | undefined => {
+  const asked = text.trim().toLowerCase();
+  const fits = ({ value, text: title, group }: Option) =>
+    asked.split(/\s+/).every((word) => `${value} ${title} ${group}`.toLowerCase().includes(word));
+  return asked === "" ? undefined : (all.find(({ text: title }) => title.toLowerCase() === asked) ?? all.find(fits));
+};
+
+// A field whose list the browser filters; it is empty, so that the list begins with all metrics.
+export function metricChoice(page: Page, names: readonly MetricName[], chosen: MetricName): HTMLElement {
+  const all = metricOptions(page.results, names);
+  const find = element("input", {
+    id: "choose-metric", type: "search", list: "metrics", placeholder: page.results.title(chosen),
+    onchange: () => {
+      const found = metricLike(all, find.value);
+      if (found) page.go(changed(page.address, { metric: found.value }));
+      else find.setAttribute("aria-invalid", "true");
+    },
+  });
+  return element(
+    "label", { class: "choice", for: find.id }, element("span", {}, `Metric: type to find one of ${all.length}`), find,
+    element("datalist", { id: "metrics" }, ...all.map(({ text, group = "" }) => element("option", { value: text }, group))),
   );
 }
+
+// A choice among words that the address keeps under this name.
+export const keptChoice = (page: Page, name: string, label: string, values: readonly Label[], chosen: Label | undefined): HTMLElement =>
+  choice(
+    `choose-${name}`, label, values.map((value) => ({ value: String(value), text: labelText(value) })), String(chosen),
+    (value) => page.go(changed(page.address, { [name]: value })),
+  );
 
 // Heads are shown under one normalizer or pattern, or of one run, at a time.
 export function comparedChoice(page: Page): HTMLElement | null {
@@ -50,13 +72,7 @@ export function comparedChoice(page: Page): HTMLElement | null {
 function dimChoice(page: Page, dim: string, metric?: MetricName): HTMLElement {
   const { results, address } = page;
   const labels = results.coord(dim);
-  return choice(
-    `choose-${dim}`,
-    dimWords(dim),
-    labels.map((label) => ({ value: String(label), text: labelText(label) })),
-    String(labels[chosenIndex(results, dim, address.query, metric)]),
-    (value) => page.go(changed(page.address, { [dim]: value })),
-  );
+  return keptChoice(page, dim, dimWords(dim), labels, labels[chosenIndex(results, dim, address.query, metric)]);
 }
 
 // Returns a select for each dim of the metric that has several labels and is not excluded.

@@ -1,7 +1,8 @@
 // The frame of every view: the bar with the views.
 import type { Header, Results } from "../data/results";
 import { formatAddress } from "./address";
-import { div, element, list } from "./element";
+import { button, div, element, fill, list } from "./element";
+import { headLink, nameOf } from "./words";
 import type { View } from "./page";
 import type { Theme } from "./theme";
 
@@ -18,6 +19,11 @@ export function unfinished({ layers_done, model }: Header): string {
   return `Partial results: the run was interrupted${part}.`;
 }
 
+export const pinButton = (theme: Theme, head: string, text = "Pin"): HTMLElement =>
+  button("pin", text, () => theme.pin(head), {
+    "data-pin": head, "aria-pressed": String(theme.pinned.includes(head)), "aria-label": `Pin head ${head} in all charts`,
+  });
+
 export function shell(results: Results, theme: Theme, views: readonly View[]): Shell {
   const links = views.filter((view) => view.has(results)).map((view) => {
     const href = formatAddress({ view: view.id, item: "", query: {} });
@@ -25,6 +31,7 @@ export function shell(results: Results, theme: Theme, views: readonly View[]): S
   });
   const place = element("main", { id: "view", tabindex: -1 });
   const { model, tool, partial } = results.header;
+  const pins = element("p", { class: "pins", "aria-live": "polite" });
   const skip = (event: Event) => {
     event.preventDefault();
     place.focus();
@@ -39,14 +46,20 @@ export function shell(results: Results, theme: Theme, views: readonly View[]): S
       element("nav", { "aria-label": "Views" }, list("", links.map(({ link }) => link))),
     ),
     partial && element("p", { class: "warning" }, unfinished(results.header)),
+    pins,
     place,
     element(
       "footer",
       {},
-      element("p", {}, `${model.name} · headgauge ${tool.version} · this page is one file and asks nothing of the network`),
+      element("p", {}, `${nameOf(model.name)} · headgauge ${tool.version} · this page is one file and asks nothing of the network`),
     ),
   );
   theme.onChange(() => {
+    const chosen = theme.pinned.map((head) => element("span", { class: "badge" }, headLink(head), pinButton(theme, head, "×")));
+    fill(pins, chosen.length > 0 && "Pinned in all charts: ", ...chosen);
+    for (const one of document.querySelectorAll<HTMLElement>("[data-pin]")) {
+      one.setAttribute("aria-pressed", String(theme.pinned.includes(one.dataset["pin"]!)));
+    }
     if (!theme.printing) return;
     for (const flag of node.querySelectorAll<HTMLDetailsElement>("details.flag, details.aside")) flag.open = true;
     for (const more of node.querySelectorAll<HTMLButtonElement>(".heads .more")) more.click();
@@ -59,7 +72,7 @@ export function shell(results: Results, theme: Theme, views: readonly View[]): S
         if (view === open) link.setAttribute("aria-current", "page");
         else link.removeAttribute("aria-current");
       }
-      document.title = `${open.title}: ${model.name}${partial ? " (partial)" : ""} - headgauge`;
+      document.title = `${open.title}: ${nameOf(model.name)}${partial ? " (partial)" : ""} - headgauge`;
     },
   };
 }

@@ -1,5 +1,7 @@
-// Light or dark colours, as the system chooses; paper is always light.
+// What all drawings share: light or dark colours, as the system chooses (paper is always light), and
+// the heads that the reader pinned.
 export class Theme {
+  pinned: readonly string[] = [];
   private readonly listeners = new Set<() => void>();
   private readonly system = matchMedia("(prefers-color-scheme: dark)");
   private readonly paper = matchMedia("print");
@@ -25,6 +27,12 @@ export class Theme {
 
   get printing(): boolean {
     return this.prints || this.paper.matches;
+  }
+
+  // Pins a head in all drawings, or unpins it.
+  pin(head: string): void {
+    this.pinned = this.pinned.includes(head) ? this.pinned.filter((other) => other !== head) : [...this.pinned, head];
+    this.apply();
   }
 
   // Returns a function that removes the listener.

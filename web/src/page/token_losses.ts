@@ -1,9 +1,9 @@
 // Shows the tokens whose loss an intervention of `headgauge compare` changes most, in their text.
 import { AROUND, textsByDocument, visible, type Examples, type TokenLoss } from "../data/examples";
 import { variants } from "../figures/quantity";
-import { changed } from "./address";
-import { choice, div, element, note, section } from "./element";
+import { div, element, note, section } from "./element";
 import type { Page } from "./page";
+import { keptChoice } from "./selection";
 import { numberColumn, orderIn, table, textColumn, type Column } from "./table";
 import { grouped, shown, signed } from "./words";
 
@@ -42,15 +42,14 @@ export async function tokenLosses(page: Page): Promise<HTMLElement | null> {
   const rows = tokenRows(tokens, chosen);
   const names = results.header.text.names ?? [];
   const title = "The tokens whose loss changes most";
-  const [, ...options] = interventions.map((value) => ({ value, text: value }));
-  const go = (under: string) => page.go(changed(page.address, { under }));
+  const [, ...options] = interventions;
   return section(
     "token-losses", title,
     note(
       `Under ${interventions[chosen]}, in nats. ` +
         (rows.length > ROWS_SHOWN ? `The first ${ROWS_SHOWN} of ${grouped(rows.length)} tokens that the file has.` : ""),
     ),
-    options.length > 1 && div("controls", choice("choose-under", "Intervention", options, interventions[chosen]!, go)),
+    options.length > 1 && div("controls", keptChoice(page, "under", "Intervention", options, interventions[chosen])),
     table({ caption: title, columns: columnsOf(all, names), rows, limit: ROWS_SHOWN, ...orderIn(page, "tokens", true) }),
   );
 }

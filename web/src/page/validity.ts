@@ -3,9 +3,10 @@ import type { Results } from "../data/results";
 import { declaredFigures } from "../figures/declared";
 import { pairsOf, type Pair } from "../figures/validity";
 import { changed, type Address } from "./address";
-import { choice, div, element, note, refill } from "./element";
+import { div, element, note, refill } from "./element";
 import type { Opened, Page, View } from "./page";
 import { picture } from "./picture";
+import { keptChoice } from "./selection";
 import { tableBox } from "./tables";
 import { metricLink } from "./words";
 
@@ -75,7 +76,6 @@ const explained = (results: Results): string =>
   (results.coord("text").length < 2 ? " There is one text, so nothing is shown of another." : "");
 
 function pairChoice(page: Page, dim: keyof Pair, label: string, pair: Pair): HTMLElement {
-  const names = page.results.coord(dim).map(String);
-  const options = names.map((value) => ({ value, text: value }));
-  return choice(`choose-${dim}`, label, options, names[pair[dim]]!, (value) => page.go(changed(page.address, { [dim]: value })));
+  const names = page.results.coord(dim);
+  return keptChoice(page, dim, label, names, names[pair[dim]]);
 }

@@ -1,9 +1,8 @@
 // The views in the order of the bar; the page opens with the first that the file has.
-import { changes } from "./changes";
 import { claims } from "./claims";
 import { head } from "./head";
 import { heads } from "./heads";
-import { model, papers, training } from "./galleries";
+import { changes, model, papers, training } from "./galleries";
 import { overview } from "./overview";
 import type { View } from "./page";
 import { plan } from "./plan";

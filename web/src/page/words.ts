@@ -3,7 +3,7 @@ import type { MetricName } from "../catalogue/catalogue";
 import type { Flag, Results } from "../data/results";
 import { formatNumber } from "../figures/format";
 import { formatAddress, headAddress, headName, type Head } from "./address";
-import { element } from "./element";
+import { button, element, type Child } from "./element";
 
 export function shown(value: number | null | undefined, digits = 4): string {
   return value === null || value === undefined || Number.isNaN(value)
@@ -24,6 +24,10 @@ export function withUnit(value: number, unit: string): string {
   const text = shown(value);
   return unit === "1" || unit === "" || text === "–" ? text : `${text} ${unit}`;
 }
+
+// Returns the name of a model or text without the folders of its file; org/name stays.
+export const nameOf = (path: string): string =>
+  path.split(/[\\/]/).filter((part) => part !== "").slice(/\.\w{2,11}$/.test(path) ? -1 : -2).join("/") || path;
 
 export function headLink(head: Head | string, text?: string): HTMLElement {
   const name = typeof head === "string" ? head : headName(head);
@@ -57,9 +61,20 @@ export function grouped(n: number): string {
   return Number.isInteger(n) ? String(n).replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f") : shown(n);
 }
 
-// Marks commands in backticks as code, with HEAD replaced by a head of the page.
+// Marks commands in backticks as code that can be copied, with HEAD replaced by a head of the page.
 export function withCommands(text: string, head?: Head): HTMLElement {
   const filled = (command: string) => (head ? command.replace(/\bHEAD\b/g, headName(head)) : command);
-  const parts = text.split("`").map((part, k) => (k % 2 === 1 ? element("code", {}, filled(part)) : part));
+  const parts = text.split("`").flatMap((part, k): Child[] => (k % 2 === 1 ? command(filled(part)) : [part]));
   return element("span", {}, ...parts);
+}
+
+// An option and its value stay in one line where there is room.
+function command(text: string): Node[] {
+  const parts = text.split(/ (?=-)/).flatMap((part, k): Child[] => [k > 0 && " ", element("span", {}, part)]);
+  const code = element("code", { class: "command" }, ...parts);
+  const copy = button("copy", "Copy", () => {
+    getSelection()?.selectAllChildren(code);
+    copy.textContent = document.execCommand("copy") ? "Copied" : "Selected"; // the clipboard interface is absent from some local pages
+  }, { "aria-label": `Copy ${text}` });
+  return [code, copy];
 }

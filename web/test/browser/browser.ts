@@ -149,6 +149,13 @@ export async function drawAll(page: Page): Promise<void> {
   );
 }
 
+// Scrolls to the map of the chosen metric and waits until it is drawn.
+export async function drawnMap({ page }: Tab): Promise<void> {
+  await page.waitForSelector(".explore .drawing");
+  await page.$eval(".explore", (part) => part.scrollIntoView());
+  await page.waitForSelector(".explore svg");
+}
+
 // What stands in the address after #.
 export async function hashOf({ page }: Tab): Promise<string> {
   return page.evaluate(() => decodeURIComponent(location.hash));

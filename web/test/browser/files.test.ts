@@ -6,7 +6,7 @@ import { inBrowser, openKind, resultsOf, type Tab } from "./browser";
 async function saved({ page }: Tab, ending: string): Promise<{ name: string; bytes: Buffer }> {
   const [download] = await Promise.all([
     page.waitForEvent("download"),
-    page.click(`.picture >> nth=0 >> button:text-is("${ending}")`),
+    page.click(`.explore .picture >> button:text-is("${ending}")`),
   ]);
   return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
 }

@@ -49,10 +49,10 @@ inBrowser("a plan", () => {
     expect(await page.evaluate(() => document.activeElement?.id)).toBe("choose-budget");
     expect(await cells()).toEqual(values(1));
     // By the keyboard, to the head.
-    await page.focus("section .map [tabindex='0']");
+    await page.focus("section .drawing svg");
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("ArrowDown");
-    expect(await page.textContent(".readout")).toBe(`Head 1.1: keys kept ${kept[1]![1]![1]} keys`);
+    expect(await page.textContent("section .tip strong")).toBe(`head 1.1: ${kept[1]![1]![1]} keys`);
     await page.keyboard.press("Enter");
     await page.waitForSelector("#view[data-shown='#head/1.1']");
     await page.goBack();

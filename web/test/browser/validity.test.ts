@@ -1,10 +1,10 @@
 // What predicts the loss: the page shows what the terminal prints, and the heads behind it.
 import { expect, test } from "vitest";
-import { resultsFromFile } from "../file";
+import { resultsFromFile } from "../../src/data/embedded";
 import { declaredFigures } from "../../src/figures/declared";
 import { pairsOf } from "../../src/figures/validity";
 import {
-  arrived, drawAll, hashOf, inBrowser, openKind, printedRows, resultsOf, shown, textsOf, viewRows,
+  arrived, drawAll, hashOf, inBrowser, openKind, printedRows, resultsOf, shown, viewRows,
 } from "./browser";
 
 const TABLES = {
@@ -69,9 +69,9 @@ inBrowser("what predicts the loss", () => {
     expect(await heading()).toContain("under uniform against horizon");
     expect(await hashOf(tab)).toBe("#validity?intervention=uniform&predictor=horizon");
     await drawAll(page);
-    const labels = await textsOf(page, ".pictures.wide [data-marks=dot] title");
-    expect(labels).toHaveLength(36 * 3);
-    expect(labels[0]).toMatch(/^first\.txt, layer 0, head 0: [\d.]+, -?[\d.e-]+ ± [\d.e-]+$/);
+    expect(await page.$$eval(".pictures.wide [data-marks=dot] circle", (dots) => dots.length)).toBe(36 * 3);
+    await page.focus(".pictures.wide svg");
+    expect(await page.textContent(".pictures.wide .tip strong")).toMatch(/^first\.txt, layer 0, head 0: [\d.]+, -?[\d.e-]+ ± [\d.e-]+$/);
 
     await page.focus("#choose-intervention");
     await page.selectOption("#choose-intervention", "topk:k=16");

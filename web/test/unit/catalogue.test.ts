@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { CATALOGUE, fromFile } from "../../src/catalogue/catalogue";
+import { CATALOGUE, FLAGS, fromFile } from "../../src/catalogue/catalogue";
 import { declared } from "../../src/catalogue/plugin";
-import { resultsFromFile } from "../file";
+import { resultsFromFile } from "../../src/data/embedded";
 import { smallFile } from "./page-results";
 
 const entries = [...CATALOGUE.values()];
@@ -20,6 +20,15 @@ describe("the catalogue", () => {
     }
     const titles = entries.map(({ title }) => title);
     expect(titles.filter((title, k) => titles.indexOf(title) !== k)).toEqual([]);
+  });
+
+  it("says of every role what the title of a head says, with metrics that it declares", () => {
+    const roles = [...FLAGS.values()].filter(({ role }) => role);
+    expect(roles.map(({ name }) => name)).toEqual(["sinks", "previous", "near", "far", "copies", "induction", "dormant"]);
+    for (const { name, says = "" } of roles) {
+      expect(says, name).toMatch(/^\S.*[^.]$/);
+      for (const [, metric] of says.matchAll(/\{(\w+)/g)) expect(CATALOGUE.has(metric!), metric).toBe(true);
+    }
   });
 });
 

@@ -102,12 +102,14 @@ describe("figures of the whole model", () => {
 
   it("sets normalizers and patterns beside each other", () => {
     const normalizers = modelFigures(madeResults(madeCompare("normalizer")));
-    expect(ids(normalizers)).toEqual(["critical-n", "loss", "normalizers", "normalizers-separability"]);
+    expect(ids(normalizers)).toEqual([
+      "loss-change-model", "loss", "normalizers", "normalizers-separability", "critical-n",
+    ]);
     expect(column(figure(normalizers, "normalizers"), "loss_change")).toEqual([0, 0.25, 0.5]);
     // Changes of each head have no place among those of the model.
     const each = madeCompare("normalizer");
     each.metrics["loss_change"]!.dims.unshift("layer", "head");
-    expect(ids(modelFigures(madeResults(each)))).toEqual(["critical-n", "loss"]);
+    expect(ids(modelFigures(madeResults(each)))).toEqual(["loss", "critical-n"]);
     // The ring of an intervention alone is in the key, once.
     expect(drawn(figure(normalizers, "critical-n")).text.match(/>none up to this N<\/text>/g)).toHaveLength(1);
     const results = madeResults(madeCompare("pattern"));

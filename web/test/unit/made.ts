@@ -1,5 +1,5 @@
 // Small results files for tests: every number follows from the place it stands at.
-import { resultsFromFile } from "../file";
+import { resultsFromFile } from "../../src/data/embedded";
 import type { Change, Label, Results } from "../../src/data/results";
 
 export type MadeValue = (cell: Record<string, number>) => number | null;

@@ -47,7 +47,7 @@ describe("the map of a metric", () => {
     const map = mapFigure(results, "critical_n_head", {});
     expect(map.rows.map((row) => row[2])).toEqual([-1, 9, 9, -1, 9, 9]);
     const { text } = drawn(map);
-    expect(text).toContain("layer 0, head 0: none found");
+    expect(text).toContain("head 0.0: none found");
     expect(text).toContain("–");
   });
 

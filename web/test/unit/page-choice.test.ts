@@ -1,13 +1,18 @@
 import { expect, test } from "vitest";
 import { fromFile } from "../../src/catalogue/catalogue";
+import { mapFigure } from "../../src/figures/map";
 import { modelFigures } from "../../src/figures/model";
-import { resultsFromFile } from "../file";
+import { rolesByHead, rolesFigure } from "../../src/figures/roles";
+import { resultsFromFile } from "../../src/data/embedded";
 import { allHeads, chosenCell, comparedDim, headCell, isPerHead, rowsBehind } from "../../src/page/cells";
-import { nextPlace, reading } from "../../src/page/map";
+import { titleOf } from "../../src/page/head";
 import { windowsOf } from "../../src/page/overview";
-import { metricOptions } from "../../src/page/selection";
+import { nextSpot } from "../../src/page/point";
+import { metricLike, metricOptions } from "../../src/page/selection";
+import { nameOf } from "../../src/page/words";
 import { madeCompare, madeDiff, madeResults } from "./made";
 import { smallFile, smallResults } from "./page-results";
+import { drawn } from "./svg";
 
 const results = smallResults();
 
@@ -67,7 +72,7 @@ test("the losses of answers are not taken for those of a text", () => {
   expect(modelFigures(answered).map(({ id }) => id)).toEqual(["critical-n"]);
   made.coords["outcome"] = ["keys", "text"];
   expect(modelFigures(madeResults(made)).map(({ id }) => id)).toEqual([
-    "critical-n", "loss", "normalizers", "normalizers-separability",
+    "loss-change-model", "loss", "normalizers", "normalizers-separability", "critical-n",
   ]);
 });
 
@@ -78,26 +83,68 @@ test("heads are named by their labels, not by their places", () => {
   expect(isPerHead(results, "loss")).toBe(false);
 });
 
-test("what is read from the map: value with its unit, rows, and a dash where undefined", () => {
-  expect(reading(results, "entropy", { length: 0 }, { layer: 2, head: 1 })).toBe(
-    "entropy 9 nats, 32 rows",
-  );
-  expect(reading(results, "entropy", { length: 1 }, { layer: 2, head: 5 })).toBe(
-    "entropy –, 0 rows",
-  );
-  expect(reading(results, fromFile("surprise"), {}, { layer: 2, head: 1 })).toBe("surprise –");
+test("what is read from the map: value, or that there is none", () => {
+  const read = (length: number) => mapFigure(results, "entropy", { length }).spots!.map(({ head, title }) => [head, title]);
+  expect(read(0)[3]).toEqual(["2.0", "head 2.0: 7 nats"]);
+  expect(read(1)[5]).toEqual(["2.5", "head 2.5: undefined"]);
+  expect(rowsBehind(results, "entropy", { layer: 1, head: 2, length: 1 })).toBe(0);
   expect(rowsBehind(results, fromFile("surprise"), {})).toBeNaN();
 });
 
-test("keys move inside the map and never out of it", () => {
-  const from = (key: string, place: number) => nextPlace(key, place, 3, 6);
+test("keys move inside the map, along a curve and to the next one, and never out of it", () => {
+  const { spots } = mapFigure(results, "entropy", {});
+  const from = (key: string, place: number) => nextSpot(key, place, spots!);
   expect([from("ArrowRight", 0), from("ArrowRight", 2), from("ArrowLeft", 3)]).toEqual([1, 2, 3]);
   expect([from("ArrowDown", 1), from("ArrowDown", 4), from("ArrowUp", 4)]).toEqual([4, 4, 1]);
-  expect([from("Home", 5), from("End", 3), from("PageDown", 1), from("PageUp", 4)]).toEqual([
-    3, 5, 4, 1,
-  ]);
   expect(from("a", 1)).toBeUndefined();
-  expect(nextPlace("ArrowDown", 0, 1, 1)).toBe(0);
+  const curves = [[1, 0], [2, 0], [3, 0], [2, 1], [3, 1]].map(([x, line]) => ({ x: x!, line: line! }));
+  expect(nextSpot("ArrowDown", 1, curves)).toBe(3);
+  expect(nextSpot("ArrowDown", 0, curves)).toBe(0); // the other curve has nothing there
+  expect(nextSpot("ArrowRight", 2, curves)).toBe(2);
+});
+
+test("a metric is found by its title, else by words of its name, title or group", () => {
+  const all = metricOptions(results, results.names());
+  const found = (text: string) => metricLike(all, text)?.value;
+  expect(found("entropy")).toBe("entropy");
+  expect(found("SEPAR")).toBe("separability");
+  expect(found("model lo")).toBe("loss"); // its group is "model"
+  expect(found("entropy separability")).toBeUndefined();
+  expect(found("  ")).toBeUndefined();
+  const alike = [{ value: "a", text: "weight on sinks of all" }, { value: "b", text: "weight on sinks" }];
+  expect(metricLike(alike, "Weight on sinks")?.value).toBe("b");
+});
+
+test("a head is titled by its rarest role and by how far it rests", () => {
+  const file = smallFile() as { metrics: Record<string, unknown>; flags: object[] };
+  const shares = (value: number) => ({ dims: ["layer", "head"], unit: "1", values: [[value, value, value], [value, value, value]] });
+  const made = resultsFromFile({
+    ...file,
+    metrics: { ...file.metrics, weight_induction: shares(0.678), weight_near: shares(0.5), sink_weight: shares(0.594) },
+    flags: [[0, 1, "near"], [2, 5, "sinks"], [2, 5, "near"], [2, 5, "induction"], [2, 0, "sinks"], [2, 1, "wide"]].map(
+      ([layer, head, name]) => ({ name, layer, head, length: 64, value: 1, threshold: 0.3, source: "s" }),
+    ),
+  });
+  expect(titleOf(made, { layer: 2, head: 5 })).toBe(
+    "Head 2.5, induction: 68 % of what does not rest goes to what followed earlier copies; rests 59 %",
+  );
+  expect(titleOf(made, { layer: 0, head: 1 })).toBe("Head 0.1, near: 50 % of what does not rest goes to the last 64 tokens");
+  expect(titleOf(made, { layer: 2, head: 0 })).toBe("Head 2.0, sinks: rests 59 %");
+  expect(titleOf(made, { layer: 2, head: 1 })).toBe("Head 2.1"); // a flag is no role
+  expect(rolesByHead(made).get("2.5")).toEqual(["induction", "near", "sinks"]);
+  const figure = rolesFigure(made)!;
+  expect(figure.rows.map((row) => row[2])).toEqual(["", "near", "", "sinks", "", "induction near sinks"]);
+  const { text } = drawn(figure);
+  for (const said of ["near 2", "induction 1", "none of these 4", "rests on sinks 2"]) expect(text).toContain(`>${said}<`);
+  expect(rolesFigure(resultsFromFile({ ...file, flags: [] }))).toBeUndefined();
+  expect(rolesFigure(resultsFromFile({ ...file, flags: made.header.flags, metrics: {}, coords: {} }))).toBeUndefined();
+});
+
+test("a name has no folders of a file, but an organization stays", () => {
+  expect(nameOf("build/smollm/SmolLM2.Q4_1.gguf")).toBe("SmolLM2.Q4_1.gguf");
+  expect(nameOf("C:\\texts\\war_and_peace.txt")).toBe("war_and_peace.txt");
+  expect(nameOf("models/HuggingFaceTB/SmolLM2-135M")).toBe("HuggingFaceTB/SmolLM2-135M");
+  expect(nameOf("gpt2")).toBe("gpt2");
 });
 
 test("metrics that the catalogue does not know are offered last", () => {

@@ -100,10 +100,7 @@ test("a role is filtered as a flag is", () => {
   const named = (filter: string) => asked(filter, rows).heads;
   expect(named("induction")).toEqual(["0.1"]);
   expect(named("sink")).toEqual(["0.1", "0.3"]);
-  const words = { meaning: "", means: "", next: "", role: true };
-  const results = smallResults();
-  results.header.flag_words = { induction: words, sinks: words, previous: words, sink: { ...words, role: false } };
-  expect(rows.map(({ flags }) => flagTitle(rolesFirst(results, flags)))).toEqual(["induction, sink", "sinks, previous", "sink"]);
+  expect(rows.map(({ flags }) => flagTitle(rolesFirst(flags)))).toEqual(["induction, sink", "sinks, previous", "sink"]);
   expect(named("previous sinks")).toEqual(["0.2"]); // a head may have several
 });
 

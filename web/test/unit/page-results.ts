@@ -1,5 +1,5 @@
 // A small results file for the tests of the page's logic: 2 layers x 3 heads.
-import { resultsFromFile } from "../file";
+import { resultsFromFile } from "../../src/data/embedded";
 import type { Results } from "../../src/data/results";
 
 const flag = (name: string, layer: number, head: number, value: number, threshold: number) => ({

@@ -6,7 +6,7 @@ import { resultsFromPage } from "../../src/data/embedded";
 import type { Results } from "../../src/data/results";
 import { drawnDim } from "../../src/figures/generic";
 import { cellLabel } from "../../src/figures/map";
-import { resultsFromFile } from "../file";
+import { resultsFromFile } from "../../src/data/embedded";
 import { smallFile } from "./page-results";
 
 const CORRELATION = {
