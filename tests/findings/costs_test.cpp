@@ -42,10 +42,12 @@ Results of(const std::vector<Tried>& changes, double does_task = 1) {
 }
 
 std::string said_of(const Results& results) {
-  const auto lines = cost_sentences(results, "pattern");
-  EXPECT_FALSE(lines.empty());
-  EXPECT_TRUE(lines.empty() || lines[0].lead);
-  return lines.empty() ? "" : lines[0].text;
+  std::string said;
+  for (const SummaryLine& line : cost_sentences(results, "pattern")) {
+    EXPECT_TRUE(line.lead) << line.text;
+    said += (said.empty() ? "" : " ") + line.text;
+  }
+  return said;
 }
 
 TEST(Costs, ALittleIsShownOnTextAndInAnswers) {
