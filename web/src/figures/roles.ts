@@ -43,7 +43,7 @@ export function rolesFigure(results: Results): Figure | undefined {
     title: TITLE,
     caption:
       "Each cell is a head: layers downwards, heads across. A head with several roles has the colour of the rarest; " +
-      "a role of half of the heads is pale. Roles depend on the text.",
+      "a role of half of the heads is faint. Roles depend on the text.",
     columns: ["layer", "head", "roles"],
     rows: heads.map(({ layer, head, own }) => [results.coord("layer")[layer]!, results.coord("head")[head]!, own.join(" ")]),
     spots,

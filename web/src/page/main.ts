@@ -22,12 +22,14 @@ let end = new AbortController();
 // Shows the results of this page, or those of a file.
 async function show(text?: string): Promise<void> {
   end.abort();
-  end = new AbortController();
+  const { signal } = (end = new AbortController());
   shownText = text;
   let results: Results;
   try {
     results = checked(await (text === undefined ? resultsFromPage(document) : resultsFromText(text)));
+    if (signal.aborted) return; // another file came first
   } catch (error) {
+    if (signal.aborted) return;
     document.title = "headgauge";
     const advice = element("p", {}, "Make the page anew with ", element("code", {}, "headgauge report results.json"), ".");
     fill(page, element("main", {}, element("h1", {}, "This page cannot show its results"), failure(message(error)), advice));
@@ -39,7 +41,7 @@ async function show(text?: string): Promise<void> {
     button("", "Open a file", () => choose(open)), button("", "Open one beside", () => choose(beside)),
   ));
   fill(page, node);
-  void new Router(results, theme, views, place, mark, end.signal).start();
+  void new Router(results, theme, views, place, mark, signal).start();
 }
 
 // Reads a results.json or a page.
