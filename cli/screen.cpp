@@ -24,7 +24,8 @@ namespace {
 constexpr std::size_t kScreenWidth = 80;
 constexpr std::size_t kScreenLines = 30, kScanLines = 25;
 constexpr std::size_t kIndent = 4;
-constexpr Index kMostChanges = 8;  // of a diff
+constexpr std::size_t kUsualFiles = 2;  // results.json and heads.csv
+constexpr Index kMostChanges = 8;       // of a diff
 
 std::size_t lines_in(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count(text, '\n'));
@@ -98,10 +99,14 @@ std::string foot_of(const std::string& out, const std::vector<std::string>& file
                     std::size_t width) {
   const bool drawn = std::ranges::any_of(
       files, [](const std::string& file) { return file.ends_with(kReportFile); });
-  return hanging("More: --table prints every number behind this, --explain says what words mean.",
-                 width, 2) +
-         "\n" + written_line(files, width) +
-         (files.empty() || drawn ? "" : "In pictures: headgauge report " + legible(out) + "\n");
+  std::string text =
+      hanging("More: --table prints every number behind this, --explain says what words mean.",
+              width, 2) +
+      "\n";
+  if (drawn || files.size() > kUsualFiles) return text + written_line(files, width);
+  if (files.empty()) return text;
+  const std::string pictures = "Written to {0}; in pictures: headgauge report {0}";
+  return text + fmt::format(fmt::runtime(pictures), legible(out)) + "\n";
 }
 
 // The answer of a command: its head, its lead tables and sentences, and what to do next.
@@ -126,8 +131,9 @@ std::string answer(const Results& results, const TableOptions& options, const st
       return used < limit ? limit - used : 0;
     };
     for (const view::Table& table : lead_tables(results)) {
-      const std::string drawn = draw_within(table, options, room(gap.size() + kept));
-      complete = complete && lines_in(drawn) <= room();
+      const std::size_t lines = room(gap.size() + kept);
+      complete = complete && lines_in(draw_table(table, options, kScreenWidth)) <= lines;
+      const std::string drawn = draw_within(table, options, lines);
       text += drawn + gap;
     }
     for (const SummaryLine* line : sentences) {

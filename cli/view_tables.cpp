@@ -59,7 +59,10 @@ std::string draw_table(const view::Table& table, const TableOptions& options, st
     text.row(std::move(cells));
   }
   text.fit(width);
-  std::string out = paint(Style::bold, wrapped(table.title, width, 2)) + "\n" + text.text();
+  std::string out = text.text();
+  if (!table.title.empty()) {
+    out.insert(0, paint(Style::bold, wrapped(table.title, width, 2)) + "\n");
+  }
   if (table.left_out > 0) {
     const char* const more = options.table ? "--top all" : "--table";
     out += paint(Style::faint, fmt::format("and {} more ({})", table.left_out, more)) + "\n";

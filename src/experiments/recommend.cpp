@@ -260,7 +260,10 @@ std::vector<SummaryLine> summarize_comparison(const Results& results) {
     std::ranges::move(more, std::back_inserter(lines));
   };
   if (results.coord("served") != nullptr) add(cost_sentences(results, "pattern"));
+  const auto costs = std::ssize(lines);
   if (results.changes) add(summarize_changes(results, *results.changes));
+  std::ranges::for_each(lines.begin() + costs, lines.end(),
+                        [](SummaryLine& line) { line.lead = false; });  // the answer of a diff
   if (results.metric(metric::loss_change) != nullptr && results.coord("pattern") != nullptr &&
       tasks_of(results).empty()) {
     add_sentences("comparison", results, {}, lines);

@@ -50,7 +50,7 @@ std::vector<SummaryLine> cost_sentences(const Results& results, const std::strin
     has_rise = has_rise || rise;
     for (const Index task : tasks_of(results)) {
       const auto kept = find_cell(results, metric::answers_kept, {{dim, k}, {kOutcome, task}});
-      const auto done = find_cell(results, metric::does_task, {{dim, 0}, {kOutcome, task}});
+      const auto done = find_cell(results, metric::does_task, {{kOutcome, task}});
       if (!kept || !done || done->value != 1) continue;
       asks = true;
       const Cost of_answers = judge_answers(*kept);
@@ -72,7 +72,7 @@ std::vector<SummaryLine> cost_sentences(const Results& results, const std::strin
        {std::pair{Cost::little, "cheap"}, {Cost::more, "costly"}, {Cost::not_shown, "open"}}) {
     scope.count(std::string("number_") + name, lists[cost].size()).give(name, lists[cost]);
   }
-  return sentences_about("costs", results, scope);
+  return sentences_about(dim == kSmaller ? "costs_in_short" : "costs", results, scope);
 }
 
 }  // namespace headgauge

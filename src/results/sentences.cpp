@@ -352,7 +352,7 @@ std::vector<SummaryLine> sentences_about(std::string_view subject, const Results
   for (const Sentence& sentence : catalogue().sentences) {
     if (sentence.about != subject) continue;
     found.emplace_back(&sentence, made(sentence, results, scope));
-    if (!sentence.spare && found.back().second) ++count;
+    if (!sentence.spare && !sentence.lead && found.back().second) ++count;
   }
   std::vector<SummaryLine> lines;
   for (auto& [sentence, line] : found) {

@@ -108,7 +108,6 @@ std::optional<Table> roles_table(const Results& results) {
                           {info->name},
                           {words("role_" + info->name) + (named ? " " + strongest(raised) : "")}});
   }
-  table.notes = {words("labels_depend")};
   return table;
 }
 

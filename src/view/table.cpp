@@ -338,7 +338,7 @@ class TableMaker {
       const std::string name = dim == kHeads                       ? "head"
                                : dim == kTasks                     ? "task"
                                : dim == "series_metric"            ? "metric"
-                               : declared_.lead && dim != "change" ? "each head sees"
+                               : declared_.lead && dim != "change" ? "If every head saw less"
                                                                    : dim_of(dim);
       table.columns.push_back({.title = name, .number = dim == kHeads || name == "layer"});
     }

@@ -36,7 +36,18 @@ def environment(**changes: str) -> dict[str, str]:
 
 
 # The commands that print an answer, or all tables with --table.
-ANSWERING = ("scan", "compare", "cache", "converge", "validate", "plan", "reproduce", "merge", "diff", "series")
+ANSWERING = (
+    "scan",
+    "compare",
+    "cache",
+    "converge",
+    "validate",
+    "plan",
+    "reproduce",
+    "merge",
+    "diff",
+    "series",
+)
 
 
 def with_tables(arguments) -> list[str]:

@@ -34,7 +34,7 @@ TEST_P(PhantomSummary, NamesTheHeadsThatWereBuilt) {
   const Results results = phantom_results(GetParam(), "phantom-summary");
   testing::expect_every_number_is_in_the_results(results);
 
-  const auto lines = summarize(results);
+  const auto lines = testing::findings_of(results);
   ASSERT_EQ(lines.size(), 6u);
   for (const SummaryLine& line : lines) {
     EXPECT_NE(line.means, "") << line.text;
@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(Strengths, PhantomSummary, ::testing::Values(6.0, 9.0, 
 // Stronger heads, other sentences: all that names a number of them.
 TEST(PhantomSentences, DifferBetweenStrengths) {
   const auto lines = [](double strength) {
-    return summarize(phantom_results(strength, "phantom-sentences"));
+    return testing::findings_of(phantom_results(strength, "phantom-sentences"));
   };
   const auto weak = lines(1), strong = lines(12);
   ASSERT_EQ(weak.size(), strong.size());
@@ -88,7 +88,7 @@ TEST(DemoSummary, EveryNumberIsInTheResults) {
   auto source = make_model_source(resolve_model(model),
                                   {{"text.txt", Tokenizer::load(model).encode(text), ""}}, {});
   const Results results = scan(*source, options_of({64, 512}));
-  const auto lines = summarize(results);
+  const auto lines = testing::findings_of(results);
   ASSERT_EQ(lines.size(), 6u);
   expect_part(lines[3].text, "; at L = 1024 they should spread over ");
   expect_part(lines[3].text, "(95 % intervals: one octave before");

@@ -29,8 +29,7 @@ Results of(const std::vector<Tried>& changes, double does_task = 1) {
   LabelledArray& rise = r.add_metric(metric::loss_change_lost_keys, {"pattern", "length"}, "nats");
   rise.with_standard_errors().with_rows();
   LabelledArray& kept = r.add_metric(metric::answers_kept, {"pattern", kOutcome}, "1").with_rows();
-  r.add_metric(metric::does_task, {"pattern", kOutcome}, "1")
-      .values.assign(static_cast<std::size_t>(2 * std::ssize(labels)), does_task);
+  r.add_metric(metric::does_task, {kOutcome}, "1").values = {kUndefined, does_task};
   r.text.tasks = {{.task = "passkey", .shortest = 64, .tokens = 64}};
   for (Index k = 1; k < std::ssize(labels); ++k) {
     const Tried& change = changes[static_cast<std::size_t>(k) - 1];

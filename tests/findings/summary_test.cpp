@@ -13,7 +13,7 @@ namespace {
 
 std::vector<std::string> texts(const Results& results) {
   std::vector<std::string> list;
-  for (const SummaryLine& line : summarize_scan(results)) list.push_back(line.text);
+  for (const SummaryLine& line : testing::findings_of(results)) list.push_back(line.text);
   return list;
 }
 
