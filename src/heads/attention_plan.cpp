@@ -214,7 +214,8 @@ double cached_bytes(const HeadInterventions& heads, const SourceInfo& source, In
     most = std::max(most, cached_keys(of_head, layer, source, context));
     if ((head + 1) % shared == 0) keys += std::exchange(most, 0);
   });
-  return static_cast<double>(keys) * static_cast<double>(bytes_of_key(source));
+  constexpr double kServed = 2;  // bytes of a number
+  return kServed / source.element_bytes * static_cast<double>(keys * bytes_of_key(source));
 }
 
 double cache_share(const PerHead<HeadPlan>& heads, const SourceInfo& source, Index context) {

@@ -9,6 +9,7 @@
 
 #include "findings/costs.hpp"
 #include "headgauge/metric_names.hpp"
+#include "headgauge/patterns.hpp"
 #include "headgauge/text.hpp"
 #include "results/sentences.hpp"
 #include "scan/resolved_scan.hpp"
@@ -17,6 +18,7 @@ namespace headgauge {
 namespace {
 
 constexpr Index kSinks = 4;                         // first tokens that a window keeps
+constexpr int kShortestTrial = 64;      // tokens, for a scan to try smaller caches
 constexpr int kSixteenths[] = {1, 2, 4, 6, 8, 12};  // of the text, by default
 // Operations for each query and key of a head in a scan of all metrics, beside one multiplication
 // for each parameter in a pass (docs/performance.md).
@@ -130,12 +132,12 @@ std::optional<double> pass_over_scan(const Input& input, const ScanRequest& requ
   const bool as_it_is = options.own_normalizer == nullptr && options.own_pattern == nullptr &&
                         options.normalizer == "softmax" && options.pattern == "none" &&
                         request.plan.empty();
+  const int longest = resolve_scan(options, source).options.lengths.back();
   if (!of_all || !as_it_is || !source.causal || !source.has_loss || !source.has_text() ||
-      !input.model.has_name()) {
+      !input.model.has_name() || longest < kShortestTrial) {
     return std::nullopt;
   }
-  const std::vector<Index> lengths = source.measured_lengths();
-  const auto length = static_cast<double>(*std::ranges::max_element(lengths));
+  const double length = longest;
   const double heads = static_cast<double>(source.attention_layers().size()) * source.heads;
   const double pass = 2 * static_cast<double>(input.model.summary().parameters) * length;
   return pass / (pass + kPairCost * heads * length * length / 2);
@@ -149,10 +151,12 @@ Results try_caches(HeadSource& source, const ScanOptions& options, RunObserver* 
   compared.scan.measures = {"model", "answers"};
   compared.scan.examples = 0;
   compared.scan.layers = source.info().layers_without_window(length);
-  for (const int size : {length / 2, length / 4}) {
-    compared.patterns.push_back(window_of(size));
-  }
-  compared.patterns.push_back(fmt::format("window:size={}", length / 2));
+  compared.patterns = {window_of(length / 2), window_of(length / 4),
+                       fmt::format("window:size={}", length / 2)};
+  std::erase_if(compared.patterns, [&](const std::string& spec) {
+    return queries_with_all_keys(*make_pattern(spec), source.info(), length) == length;
+  });
+  if (compared.patterns.empty()) return {};  // the model's own windows are shorter
   const auto changes = make_interventions(compared, source.info());
   return compare(source, compared, changes, observer, std::move(stop));
 }

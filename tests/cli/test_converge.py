@@ -150,12 +150,12 @@ class Checkpoint(ConvergeTest):
         self.assertNotIn("is not softmax", self.succeed(*words, "softmax:t=2").err)
 
     def test_the_table(self) -> None:
-        done = self.succeed("converge", *self.model, *FEW, "--top", 3)
+        done = self.succeed("converge", *self.model, *FEW, "--top", 3, "--explain")
         for line in done.out.split("\n\n")[1].splitlines():
             self.assertLessEqual(len(line), 100, line)
         self.assertIn("and 5 more (--top all)", done.out)
         self.assertIn("keys needed for an output within the tolerance of 0.05, drawn at random", done.out)
-        self.assertIn("the key-value cache takes 320 bytes per token", done.out)
+        self.assertIn(" of 320 bytes per token", done.out)
 
     def test_of_several_texts_those_that_reach_the_context_count(self) -> None:
         self.ids(50, vocabulary=37, name="short.txt")
@@ -248,7 +248,7 @@ class Dumps(ConvergeTest):
         """Budgets take the nearest; there is no cache. tests/agreement has the numbers."""
         metadata = {"causal": "false"}
         make_dump(self.folder / "d.safetensors", 2, 3, 96, 8, metadata, **of_layers("v", 8))
-        results, done = self.saved("converge", "d.safetensors", *FEW, "--grid", "24,48,72,96")
+        results, done = self.saved("converge", "d.safetensors", *FEW, "--grid", "24,48,72,96", "--explain")
         self.assertIs(results["model"]["causal"], False)
         self.assertNotIn("cache_bytes", results["metrics"])
         self.assertIn("the same of the nearest keys and 4 sinks", done.out)

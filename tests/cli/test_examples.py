@@ -65,9 +65,8 @@ class Examples(CommandTest):
     def test_what_is_printed(self) -> None:
         model = self.gpt2()
         scan = ("scan", model, "--tokens", "ids.txt", "--examples", "1", "--quiet")
-        self.assertIn("with --out DIR, headgauge report DIR shows", self.succeed(*scan).out)
-        done = self.succeed(*scan, "--out", "out")
-        self.assertIn("headgauge report out shows each head's", done.out)
+        done = self.succeed(*scan, "--out", "out", answer=True)
+        self.assertIn("in pictures: headgauge report out\n", done.out)
         found = json.loads(self.succeed(*scan, "--json").out)
         self.assertEqual(len(found["examples"]), len(validate(self.folder / "out/results.json")["examples"]))
 

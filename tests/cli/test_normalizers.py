@@ -44,12 +44,12 @@ class Normalizers(CommandTest):
             pages,
             ("normalizers", "patterns"),
             (
-                "| `softmax` | `t` | 1 | a number above 0 |",
-                "| `window` | `size` | 128 | a whole number of at least 1",
+                "| **softmax:t=1** | a_i = exp(l_i/t) / sum_j exp(l_j/t) | `t`: a number above 0 | ",
+                "| **window:size=128,global=0** | ",
             ),
             strict=True,
         ):
-            self.assertIn(f"<!-- tools/docs.py {name} -->\n| name |", page)
+            self.assertIn(f"<!-- tools/docs.py {name} -->\n| {name[:-1]} |", page)
             self.assertIn(row, page)
 
     def test_cosine_needs_queries_and_keys(self) -> None:

@@ -129,7 +129,7 @@ TEST(CachedBytes, AreThoseOfTheSharingHeadThatKeepsMost) {
   source.heads = 4;
   source.kv_heads = 2;
   source.head_dim = 8;
-  source.element_bytes = 2;
+  source.element_bytes = 4;  // of the checkpoint; a cache is served in 16 bits
   source.windows = {16, 0};
   HeadInterventions heads(2, 4);
   constexpr double kKey = 2 * 8 * 2;  // key and value, 8 numbers of 2 bytes
