@@ -10,13 +10,13 @@
 namespace headgauge {
 
 ModelSummary summarize_gpt2(const Checkpoint& checkpoint);
-std::unique_ptr<Transformer> make_gpt2(Checkpoint checkpoint);
+std::unique_ptr<Transformer> make_gpt2(Checkpoint checkpoint, const ModelSummary& summary);
 // The functions for every type of llama_families().
 ModelSummary summarize_llama(const Checkpoint& checkpoint);
-std::unique_ptr<Transformer> make_llama(Checkpoint checkpoint);
+std::unique_ptr<Transformer> make_llama(Checkpoint checkpoint, const ModelSummary& summary);
 
 ModelSummary summarize_bert(const Checkpoint& checkpoint);
-std::unique_ptr<Transformer> make_bert(Checkpoint checkpoint);
+std::unique_ptr<Transformer> make_bert(Checkpoint checkpoint, const ModelSummary& summary);
 
 // Adds a model's description for HeadSource::describe(): its summary, and the checksums of its
 // files when they were opened.

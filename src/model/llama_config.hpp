@@ -87,6 +87,8 @@ struct LlamaConfig {
   // not in llama_families().
   explicit LlamaConfig(const ConfigReader& config);
   std::vector<Index> windows() const;  // by layer
+  // Returns what is added to the weights of the norms.
+  float norm_offset() const { return family->gemma ? 1.0f : 0.0f; }
   // Describes the positions: "theta 1000000; with a window: theta 10000".
   std::string rope_text() const;
 };

@@ -9,9 +9,16 @@
 
 namespace headgauge {
 
+struct LlamaLayer {
+  RmsNorm input, after_attention, before_mlp, after_mlp, query, key;
+  Linear q, k, v, o, gate, up, down;
+};
+void read_llama_layer(const LlamaConfig& config, const WeightReader& reader, LlamaLayer& to);
+
 // The tensor names of the model without a head have the prefix "model." in Hugging Face's
 // *ForCausalLM.
 std::string llama_prefix(const Checkpoint& checkpoint);
+std::string llama_layer_prefix(const std::string& prefix, int layer);
 
 TableNames llama_tables(const Checkpoint& checkpoint, const LlamaConfig& config);
 
