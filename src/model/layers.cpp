@@ -164,8 +164,7 @@ void WeightReader::linear(const std::string& name, Index in, Index out, bool bia
   if (loaded == Loaded::reverse) pack_columns(*weight, *pool, to.transposed);
 }
 
-void WeightReader::norm(const std::string& name, Index width, double epsilon,
-                        LayerNorm& to) const {
+void WeightReader::norm(const std::string& name, Index width, double epsilon, LayerNorm& to) const {
   const TensorView* const weight = tensor(prefix + name + ".weight", {width});
   const TensorView* const bias = tensor(prefix + name + ".bias", {width});
   if (weight != nullptr) to = {weight->values(), bias->values(), epsilon};

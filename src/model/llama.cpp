@@ -6,7 +6,6 @@
 //   logits = norm(h_last) lm_head^T
 // gemma2 and gemma3 also normalise the outputs of attention and MLP before adding them. All norms
 // are RMS norms.
-#include <fmt/format.h>
 
 #include <cmath>
 #include <utility>
@@ -14,7 +13,6 @@
 #include "model/families.hpp"
 #include "model/layers.hpp"
 #include "model/llama_config.hpp"
-#include "model/llama_tensors.hpp"
 
 namespace headgauge {
 namespace {
@@ -234,9 +232,7 @@ class Llama final : public Transformer {
   const TensorView& table() const { return *checkpoint_.find(tables_.in); }
   const LayerSpec& spec() const { return config_.specs[loaded_]; }  // of the loaded layer
 
-  std::string layer_prefix(int layer) const override {
-    return llama_layer_prefix(prefix_, layer);
-  }
+  std::string layer_prefix(int layer) const override { return llama_layer_prefix(prefix_, layer); }
   void read(int, const WeightReader& reader) override {
     read_llama_layer(config_, reader, weights_);
   }

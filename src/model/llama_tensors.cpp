@@ -1,4 +1,4 @@
-#include "model/llama_tensors.hpp"
+#include "model/llama_config.hpp"
 
 #include <fmt/format.h>
 
