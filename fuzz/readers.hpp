@@ -12,7 +12,7 @@
 #include "checkpoint/shard_index.hpp"
 #include "fuzz/contract.hpp"
 #include "headgauge/checkpoint.hpp"
-#include "tokenize/gguf_tokenizer.hpp"
+#include "tokenize/tokenizer_json.hpp"
 
 namespace headgauge::fuzzing {
 

@@ -8,7 +8,6 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
-#include <cstdint>
 #include <utility>
 #include <vector>
 

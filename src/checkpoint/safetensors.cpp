@@ -10,7 +10,6 @@
 
 #include "base/mapped_file.hpp"
 #include "base/strict_json.hpp"
-#include "base/utf8.hpp"
 #include "checkpoint/sampled_sum.hpp"
 #include "headgauge/checkpoint.hpp"
 

@@ -2,6 +2,7 @@
 // fit the cache, and the sums of a row are kept relative to the largest score so far.
 #pragma once
 
+#include <Eigen/Dense>
 #include <optional>
 #include <stop_token>
 #include <vector>
@@ -12,6 +13,37 @@
 #include "kernels/online_softmax.hpp"
 
 namespace headgauge {
+
+// Mean and covariance of attention outputs (docs/mathematics.md D5.2), and their errors.
+
+struct Moments {
+  Eigen::VectorXd mean;
+  Eigen::MatrixXd covariance;  // population normalisation
+
+  // Returns the moments of V y.
+  Moments through(const Eigen::MatrixXd& values) const;
+};
+
+// Sums y and y y^T over rows: in float32 for 192 rows at a time, in float64 beyond.
+class MomentSums {
+ public:
+  explicit MomentSums(Index d);
+  void add(MatrixView<const float> rows);
+  void merge(const MomentSums& other);
+  double count() const { return count_; }
+  Moments moments() const;
+
+ private:
+  double count_ = 0;
+  Eigen::VectorXd sum_;
+  Eigen::MatrixXd square_;
+  PackedMatrix transposed_, packed_;
+  Matrix<float> product_;
+};
+
+// The norm for errors of a covariance.
+enum class CovarianceNorm { frobenius, spectral };
+double covariance_norm(const Eigen::MatrixXd& symmetric, CovarianceNorm norm);
 
 // Attention to tokens that are both keys and values: holds two copies, packed for the two products
 // of a block. Several threads may attend at the same time.

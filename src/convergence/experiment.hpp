@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "convergence/attention.hpp"
-#include "convergence/moments.hpp"
 #include "convergence/reference.hpp"
 #include "convergence/token_law.hpp"
 #include "headgauge/normalize.hpp"

@@ -5,7 +5,6 @@
 
 #include "heads/masked_row.hpp"
 #include "heads/scores.hpp"
-#include "kernels/gemm.hpp"
 
 namespace headgauge {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "convergence/attention.hpp"
 #include "convergence/limit_map.hpp"
-#include "convergence/moments.hpp"
 #include "headgauge/parallel.hpp"
 
 namespace headgauge {

@@ -5,12 +5,11 @@
 #include <cmath>
 #include <utility>
 
-#include "convergence/hardmax.hpp"
+#include "convergence/extremes.hpp"
 #include "convergence/rate.hpp"
 #include "convergence/resolved_simulation.hpp"
 #include "convergence/spread.hpp"
 #include "convergence/state.hpp"
-#include "convergence/uniform.hpp"
 #include "headgauge/metric_names.hpp"
 #include "headgauge/synthetic.hpp"
 #include "heads/tool.hpp"

@@ -1,7 +1,6 @@
 #include "convergence/token_law.hpp"
 
 #include <boost/math/distributions/normal.hpp>
-#include <cmath>
 
 #include "convergence/decompositions.hpp"
 

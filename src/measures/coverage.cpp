@@ -7,7 +7,6 @@
 #include "headgauge/metric_names.hpp"
 #include "headgauge/results.hpp"
 #include "measures/coordinates.hpp"
-#include "measures/layer_rows.hpp"
 #include "results/declared.hpp"
 
 namespace headgauge {

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
-#include <optional>
 
 #include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"

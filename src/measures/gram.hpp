@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "headgauge/heads.hpp"
+#include "headgauge/measure.hpp"
 #include "headgauge/parallel.hpp"
 #include "kernels/gemm.hpp"
 
@@ -113,5 +114,23 @@ std::vector<double> closest_pairs(const Gram& gram, Index window, bool unit_sphe
 
 // Draws z_0 .. z_{count-1}, iid uniform on the unit sphere of R^dimension, from (seed, position).
 Matrix<float> sphere_points(std::uint64_t seed, Index dimension, Index count, ThreadPool& pool);
+
+// delta^2 of Assumption 2 (docs/mathematics.md 3) for rows whose mask hides keys: the smallest
+// squared distance between two of the kept keys. A table by position cannot hold it.
+
+// Computes the squared distance from every position to its nearest other position, on the unit
+// sphere or between the unscaled vectors.
+std::vector<double> nearest_positions(const Gram& gram, bool unit_sphere, ThreadPool& pool);
+
+class ClosestPair {
+ public:
+  // Returns the exact distance; infinite if the row has fewer than two keys. `nearest` comes from
+  // nearest_positions(): a key is skipped if its nearest position is no closer than the best pair
+  // so far.
+  double find(const Gram& gram, std::span<const double> nearest, const Row& row, bool unit_sphere);
+
+ private:
+  std::vector<std::uint32_t> keys_;
+};
 
 }  // namespace headgauge

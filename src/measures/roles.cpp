@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/octaves.hpp"
-#include "headgauge/metric_names.hpp"
 #include "measures/key_ranges.hpp"
 
 namespace headgauge {

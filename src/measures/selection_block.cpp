@@ -1,7 +1,5 @@
 #include "measures/selection_block.hpp"
 
-#include <cmath>
-
 #include "kernels/top_prefix_sums.hpp"
 #include "measures/grow.hpp"
 

@@ -10,8 +10,7 @@
 #include <string>
 
 #include "headgauge/metric_names.hpp"
-#include "measures/closest_pair.hpp"
-#include "measures/coordinates.hpp"
+#include "headgauge/results.hpp"
 #include "measures/coverage.hpp"
 #include "measures/critical.hpp"
 #include "measures/distance_rows.hpp"

@@ -60,15 +60,6 @@ std::string bert_prefix(const Checkpoint& checkpoint) {
   return checkpoint.has_prefix("bert.") ? "bert." : "";
 }
 
-// The names of a norm's weights: gamma and beta in checkpoints converted from TensorFlow.
-struct NormNames {
-  std::string weight, bias;
-};
-NormNames norm_names(const Checkpoint& checkpoint, const std::string& name) {
-  if (checkpoint.find(name + ".gamma") != nullptr) return {name + ".gamma", name + ".beta"};
-  return {name + ".weight", name + ".bias"};
-}
-
 struct BertLayer {
   Linear query, key, value, output, inner, outer;
   LayerNorm attention_norm, output_norm;
@@ -76,27 +67,17 @@ struct BertLayer {
 
 class Bert final : public Transformer {
  public:
-  explicit Bert(Checkpoint checkpoint)
-      : checkpoint_(std::move(checkpoint)),
-        config_(checkpoint_.config()),
-        prefix_(bert_prefix(checkpoint_)) {
-    require_tensors();
-    info_.name = checkpoint_.model().name;
-    info_.family = "bert";
-    info_.layers = config_.layers;
-    info_.heads = info_.kv_heads = config_.heads;
-    info_.head_dim = config_.head_dim();
-    info_.max_length = config_.positions;
-    info_.causal = false;
+  Bert(Checkpoint checkpoint, const ModelSummary& summary)
+      : Transformer(std::move(checkpoint), summary), config_(checkpoint_.config()) {
+    // Checks everything that can be checked before work begins.
+    const Index d = config_.width;
+    checkpoint_.require(embeddings("word_embeddings.weight"), {config_.vocabulary, d});
+    checkpoint_.require(embeddings("position_embeddings.weight"), {config_.positions, d});
+    checkpoint_.require(embeddings("token_type_embeddings.weight"), {config_.token_types, d});
+    first_norm();
+    require_layers();
     info_.has_loss = false;
-    info_.layer_types.assign(static_cast<std::size_t>(config_.layers), "full_attention");
-    info_.windows.assign(static_cast<std::size_t>(config_.layers), 0);
   }
-
-  const SourceInfo& info() const override { return info_; }
-  Index width() const override { return config_.width; }
-
-  const Checkpoint& checkpoint() const override { return checkpoint_; }
 
   std::size_t bytes(Index longest, int threads) const override {
     const Index d = config_.width, f = config_.inner;
@@ -118,26 +99,7 @@ class Bert final : public Transformer {
       const auto row = residual.row(t);
       for (std::size_t i = 0; i < row.size(); ++i) row[i] += type[i] + position[i];
     }
-    load_norm(embeddings("LayerNorm")).apply(residual, residual);
-  }
-
-  void load(int layer, ThreadPool& pool, Loaded loaded) override {
-    if (layer == loaded_) return;
-    const std::string l = layer_prefix(layer);
-    const Index d = config_.width, f = config_.inner;
-    const auto linear = [&](const char* name, Index in, Index out, Linear& to) {
-      load_linear(checkpoint_, l + name, in, out, true, loaded, pool, to);
-    };
-    linear("attention.self.query", d, d, weights_.query);
-    linear("attention.self.key", d, d, weights_.key);
-    linear("attention.self.value", d, d, weights_.value);
-    linear("attention.output.dense", d, d, weights_.output);
-    linear("intermediate.dense", d, f, weights_.inner);
-    linear("output.dense", f, d, weights_.outer);
-    weights_.attention_norm = load_norm(l + "attention.output.LayerNorm");
-    weights_.output_norm = load_norm(l + "output.LayerNorm");
-    checkpoint_.release();
-    loaded_ = layer;
+    first_norm().apply(residual, residual);
   }
 
   void project(MatrixView<const float> residual, std::vector<HeadInput>& heads,
@@ -179,51 +141,36 @@ class Bert final : public Transformer {
 
  private:
   std::string embeddings(const char* name) const { return prefix_ + "embeddings." + name; }
-  std::string layer_prefix(int layer) const {
+  std::string layer_prefix(int layer) const override {
     return fmt::format("{}encoder.layer.{}.", prefix_, layer);
   }
-
-  LayerNorm load_norm(const std::string& name) const {
-    const NormNames names = norm_names(checkpoint_, name);
-    return {checkpoint_.require(names.weight, {config_.width}).values(),
-            checkpoint_.require(names.bias, {config_.width}).values(), config_.epsilon};
+  // The weights of a norm are gamma and beta in checkpoints converted from TensorFlow.
+  std::string stored_name(const std::string& name) const override {
+    const std::string part = name.substr(0, name.rfind('.'));
+    if (checkpoint_.find(part + ".gamma") == nullptr) return name;
+    return part + (name.ends_with(".bias") ? ".beta" : ".gamma");
   }
 
-  // Checks everything that can be checked before work begins.
-  void require_tensors() const {
+  LayerNorm first_norm() const {
+    LayerNorm norm;
+    reader(embeddings("")).norm("LayerNorm", config_.width, config_.epsilon, norm);
+    return norm;
+  }
+
+  void read(int, const WeightReader& reader) override {
     const Index d = config_.width, f = config_.inner;
-    checkpoint_.require(embeddings("word_embeddings.weight"), {config_.vocabulary, d});
-    checkpoint_.require(embeddings("position_embeddings.weight"), {config_.positions, d});
-    checkpoint_.require(embeddings("token_type_embeddings.weight"), {config_.token_types, d});
-    const auto require_norm = [&](const std::string& name) {
-      const NormNames names = norm_names(checkpoint_, name);
-      checkpoint_.require(names.weight, {d});
-      checkpoint_.require(names.bias, {d});
-    };
-    require_norm(embeddings("LayerNorm"));
-    for (int layer = 0; layer < config_.layers; ++layer) {
-      const std::string l = layer_prefix(layer);
-      const auto require_linear = [&](const char* name, Index in, Index out) {
-        checkpoint_.require(l + name + ".weight", {out, in});
-        checkpoint_.require(l + name + ".bias", {out});
-      };
-      for (const char* name : {"attention.self.query", "attention.self.key", "attention.self.value",
-                               "attention.output.dense"}) {
-        require_linear(name, d, d);
-      }
-      require_linear("intermediate.dense", d, f);
-      require_linear("output.dense", f, d);
-      require_norm(l + "attention.output.LayerNorm");
-      require_norm(l + "output.LayerNorm");
-    }
+    reader.linear("attention.self.query", d, d, true, weights_.query);
+    reader.linear("attention.self.key", d, d, true, weights_.key);
+    reader.linear("attention.self.value", d, d, true, weights_.value);
+    reader.linear("attention.output.dense", d, d, true, weights_.output);
+    reader.linear("intermediate.dense", d, f, true, weights_.inner);
+    reader.linear("output.dense", f, d, true, weights_.outer);
+    reader.norm("attention.output.LayerNorm", d, config_.epsilon, weights_.attention_norm);
+    reader.norm("output.LayerNorm", d, config_.epsilon, weights_.output_norm);
   }
 
-  Checkpoint checkpoint_;
   BertConfig config_;
-  std::string prefix_;
-  SourceInfo info_;
   BertLayer weights_;
-  int loaded_ = -1;
   Matrix<float> qkv_;  // L x 3D
   std::vector<Matrix<float>> scratch_;
 };
@@ -252,8 +199,8 @@ ModelSummary summarize_bert(const Checkpoint& checkpoint) {
   return summary;
 }
 
-std::unique_ptr<Transformer> make_bert(Checkpoint checkpoint) {
-  return std::make_unique<Bert>(std::move(checkpoint));
+std::unique_ptr<Transformer> make_bert(Checkpoint checkpoint, const ModelSummary& summary) {
+  return std::make_unique<Bert>(std::move(checkpoint), summary);
 }
 
 }  // namespace headgauge

@@ -8,8 +8,6 @@
 #include <system_error>
 #include <utility>
 
-#include "headgauge/base.hpp"
-
 namespace headgauge {
 
 void DocumentStates::begin_anew() {

@@ -7,7 +7,6 @@
 #include "headgauge/results.hpp"
 #include "headgauge/tokenize.hpp"
 #include "model/llama_config.hpp"
-#include "model/transformer_source.hpp"
 
 namespace headgauge {
 namespace {
@@ -15,7 +14,7 @@ namespace {
 struct Family {
   const char* model_type;
   ModelSummary (*summarize)(const Checkpoint&);
-  std::unique_ptr<Transformer> (*make)(Checkpoint);
+  std::unique_ptr<Transformer> (*make)(Checkpoint, const ModelSummary&);
 };
 
 const std::vector<Family>& families() {
@@ -135,7 +134,8 @@ std::unique_ptr<ModelSource> make_model_source(Checkpoint checkpoint,
       check_ids(*ids, summary.vocabulary, document.name);
     }
   }
-  return make_transformer_source(family.make(std::move(checkpoint)), std::move(documents), options);
+  return make_transformer_source(family.make(std::move(checkpoint), summary), std::move(documents),
+                                 options);
 }
 
 std::vector<std::string> model_families() {

@@ -70,29 +70,20 @@ struct Gpt2Layer {
 
 class Gpt2 final : public Transformer {
  public:
-  explicit Gpt2(Checkpoint checkpoint)
-      : checkpoint_(std::move(checkpoint)),
+  Gpt2(Checkpoint checkpoint, const ModelSummary& summary)
+      : Transformer(std::move(checkpoint), summary),
         config_(checkpoint_.config()),
-        prefix_(gpt2_prefix(checkpoint_)),
         tables_(find_tables(checkpoint_, prefix_ + "wte.weight", config_.tied)) {
-    require_tensors();
+    // Checks everything that can be checked before work begins.
+    checkpoint_.require(tables_.in, {config_.vocabulary, config_.width});
+    checkpoint_.require(prefix_ + "wpe.weight", {config_.positions, config_.width});
+    require_layers();
+    last_norm();
+    output_embedding();
     if (config_.tied && tables_.in != tables_.out)
       info_.notices.push_back(followed_notice(kOwnHead));
-    info_.name = checkpoint_.model().name;
-    info_.family = "gpt2";
-    info_.layers = config_.layers;
-    info_.heads = info_.kv_heads = config_.heads;
-    info_.head_dim = config_.head_dim();
     info_.element_bytes = cache_bytes(checkpoint_.find(tables_.in)->dtype);
-    info_.max_length = config_.positions;
-    info_.layer_types.assign(static_cast<std::size_t>(config_.layers), "full_attention");
-    info_.windows.assign(static_cast<std::size_t>(config_.layers), 0);
   }
-
-  const SourceInfo& info() const override { return info_; }
-  Index width() const override { return config_.width; }
-
-  const Checkpoint& checkpoint() const override { return checkpoint_; }
 
   std::size_t bytes(Index longest, int threads) const override {
     const Index d = config_.width, f = config_.inner;
@@ -114,21 +105,6 @@ class Gpt2 final : public Transformer {
       const auto row = residual.row(t);
       for (std::size_t i = 0; i < row.size(); ++i) row[i] += position[i];
     }
-  }
-
-  void load(int layer, ThreadPool& pool, Loaded loaded) override {
-    if (layer == loaded_ && loaded <= loaded_for_) return;
-    loaded_for_ = loaded;
-    const std::string h = fmt::format("{}h.{}.", prefix_, layer);
-    const Index d = config_.width, f = config_.inner;
-    weights_.ln_1 = load_layer_norm(checkpoint_, h + "ln_1", d, config_.epsilon);
-    weights_.ln_2 = load_layer_norm(checkpoint_, h + "ln_2", d, config_.epsilon);
-    load_conv1d(checkpoint_, h + "attn.c_attn", d, 3 * d, loaded, pool, weights_.c_attn);
-    load_conv1d(checkpoint_, h + "attn.c_proj", d, d, loaded, pool, weights_.c_proj);
-    load_conv1d(checkpoint_, h + "mlp.c_fc", d, f, loaded, pool, weights_.c_fc);
-    load_conv1d(checkpoint_, h + "mlp.c_proj", f, d, loaded, pool, weights_.mlp_proj);
-    checkpoint_.release();
-    loaded_ = layer;
   }
 
   // Computes c_attn(ln_1(residual)) and splits it into heads.
@@ -215,44 +191,29 @@ class Gpt2 final : public Transformer {
   }
 
  private:
+  std::string layer_prefix(int layer) const override {
+    return fmt::format("{}h.{}.", prefix_, layer);
+  }
+
   LayerNorm last_norm() const {
-    return load_layer_norm(checkpoint_, prefix_ + "ln_f", config_.width, config_.epsilon);
+    LayerNorm norm;
+    reader(prefix_).norm("ln_f", config_.width, config_.epsilon, norm);
+    return norm;
   }
 
-  // Checks everything that can be checked before work begins.
-  void require_tensors() {
+  void read(int, const WeightReader& reader) override {
     const Index d = config_.width, f = config_.inner;
-    checkpoint_.require(tables_.in, {config_.vocabulary, d});
-    checkpoint_.require(prefix_ + "wpe.weight", {config_.positions, d});
-    for (int l = 0; l < config_.layers; ++l) {
-      const std::string h = fmt::format("{}h.{}.", prefix_, l);
-      const auto require = [&](const char* name, std::initializer_list<Index> shape) {
-        checkpoint_.require(h + name, shape);
-      };
-      for (const char* name : {"ln_1.weight", "ln_1.bias", "ln_2.weight", "ln_2.bias",
-                               "attn.c_proj.bias", "mlp.c_proj.bias"}) {
-        require(name, {d});
-      }
-      require("attn.c_attn.weight", {d, 3 * d});
-      require("attn.c_attn.bias", {3 * d});
-      require("attn.c_proj.weight", {d, d});
-      require("mlp.c_fc.weight", {d, f});
-      require("mlp.c_fc.bias", {f});
-      require("mlp.c_proj.weight", {f, d});
-    }
-    checkpoint_.require(prefix_ + "ln_f.weight", {d});
-    checkpoint_.require(prefix_ + "ln_f.bias", {d});
-    output_embedding();
+    reader.norm("ln_1", d, config_.epsilon, weights_.ln_1);
+    reader.norm("ln_2", d, config_.epsilon, weights_.ln_2);
+    reader.conv1d("attn.c_attn", d, 3 * d, weights_.c_attn);
+    reader.conv1d("attn.c_proj", d, d, weights_.c_proj);
+    reader.conv1d("mlp.c_fc", d, f, weights_.c_fc);
+    reader.conv1d("mlp.c_proj", f, d, weights_.mlp_proj);
   }
 
-  Checkpoint checkpoint_;
   Gpt2Config config_;
-  std::string prefix_;
   TableNames tables_;
-  SourceInfo info_;
   Gpt2Layer weights_;
-  int loaded_ = -1;
-  Loaded loaded_for_ = Loaded::forward;
   Matrix<float> qkv_;  // L x 3D
   BlockScratch scratch_;
 };
@@ -284,8 +245,8 @@ ModelSummary summarize_gpt2(const Checkpoint& checkpoint) {
   return summary;
 }
 
-std::unique_ptr<Transformer> make_gpt2(Checkpoint checkpoint) {
-  return std::make_unique<Gpt2>(std::move(checkpoint));
+std::unique_ptr<Transformer> make_gpt2(Checkpoint checkpoint, const ModelSummary& summary) {
+  return std::make_unique<Gpt2>(std::move(checkpoint), summary);
 }
 
 }  // namespace headgauge

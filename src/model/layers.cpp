@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <functional>
 #include <limits>
 
 namespace headgauge {
@@ -142,38 +141,41 @@ void pack_columns(const TensorView& weight, ThreadPool& pool, PackedMatrix& pack
 
 }  // namespace
 
-void load_conv1d(const Checkpoint& checkpoint, const std::string& name, Index in, Index out,
-                 Loaded loaded, ThreadPool& pool, Linear& linear) {
-  const TensorView& weight = checkpoint.require(name + ".weight", {in, out});
-  linear.bias = checkpoint.require(name + ".bias", {out}).values();
-  const bool turned = weight.transposed;
-  const TensorView stored = turned ? weight.transpose() : weight;
-  (turned ? pack_rows : pack_columns)(stored, pool, linear.weight);
+void WeightReader::conv1d(const std::string& name, Index in, Index out, Linear& to) const {
+  const TensorView* const weight = tensor(prefix + name + ".weight", {in, out});
+  const TensorView* const bias = tensor(prefix + name + ".bias", {out});
+  if (weight == nullptr) return;
+  to.bias = bias->values();
+  const bool turned = weight->transposed;
+  const TensorView stored = turned ? weight->transpose() : *weight;
+  (turned ? pack_rows : pack_columns)(stored, *pool, to.weight);
   if (loaded == Loaded::reverse) {
-    (turned ? pack_columns : pack_rows)(stored, pool, linear.transposed);
+    (turned ? pack_columns : pack_rows)(stored, *pool, to.transposed);
   }
 }
 
-void load_linear(const Checkpoint& checkpoint, const std::string& name, Index in, Index out,
-                 bool bias, Loaded loaded, ThreadPool& pool, Linear& linear) {
-  const TensorView& weight = checkpoint.require(name + ".weight", {out, in});
-  linear.bias.clear();
-  if (bias) linear.bias = checkpoint.require(name + ".bias", {out}).values();
-  pack_rows(weight, pool, linear.weight);
-  if (loaded == Loaded::reverse) pack_columns(weight, pool, linear.transposed);
+void WeightReader::linear(const std::string& name, Index in, Index out, bool bias,
+                          Linear& to) const {
+  const TensorView* const weight = tensor(prefix + name + ".weight", {out, in});
+  const TensorView* const added = bias ? tensor(prefix + name + ".bias", {out}) : nullptr;
+  if (weight == nullptr) return;
+  to.bias = added == nullptr ? AlignedVector<float>() : added->values();
+  pack_rows(*weight, *pool, to.weight);
+  if (loaded == Loaded::reverse) pack_columns(*weight, *pool, to.transposed);
 }
 
-LayerNorm load_layer_norm(const Checkpoint& checkpoint, const std::string& name, Index width,
-                          double epsilon) {
-  return {checkpoint.require(name + ".weight", {width}).values(),
-          checkpoint.require(name + ".bias", {width}).values(), epsilon};
+void WeightReader::norm(const std::string& name, Index width, double epsilon, LayerNorm& to) const {
+  const TensorView* const weight = tensor(prefix + name + ".weight", {width});
+  const TensorView* const bias = tensor(prefix + name + ".bias", {width});
+  if (weight != nullptr) to = {weight->values(), bias->values(), epsilon};
 }
 
-RmsNorm load_rms_norm(const Checkpoint& checkpoint, const std::string& name, Index width,
-                      double epsilon, float offset) {
-  RmsNorm norm{checkpoint.require(name + ".weight", {width}).values(), epsilon};
-  for (float& weight : norm.weight) weight += offset;
-  return norm;
+void WeightReader::norm(const std::string& name, Index width, double epsilon, float offset,
+                        RmsNorm& to) const {
+  const TensorView* const weight = tensor(prefix + name + ".weight", {width});
+  if (weight == nullptr) return;
+  to = {weight->values(), epsilon};
+  for (float& own : to.weight) own += offset;
 }
 
 TableNames find_tables(const Checkpoint& checkpoint, const std::string& embedding, bool tied) {

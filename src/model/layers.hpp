@@ -2,6 +2,8 @@
 // depend on the number of threads.
 #pragma once
 
+#include <functional>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -111,18 +113,24 @@ void reverse_norm_rows(const Norm& norm, MatrixView<const float> x, MatrixView<f
   });
 }
 
-// Loads a Conv1D as Hugging Face's GPT-2 stores it: weight in x out, bias out. Reuses the memory of
-// `linear`.
-void load_conv1d(const Checkpoint& checkpoint, const std::string& name, Index in, Index out,
-                 Loaded loaded, ThreadPool& pool, Linear& linear);
-// Loads a torch.nn.Linear: weight out x in and, if `bias`, a bias of size out.
-void load_linear(const Checkpoint& checkpoint, const std::string& name, Index in, Index out,
-                 bool bias, Loaded loaded, ThreadPool& pool, Linear& linear);
-LayerNorm load_layer_norm(const Checkpoint& checkpoint, const std::string& name, Index width,
-                          double epsilon);
-// Adds `offset` to the weights.
-RmsNorm load_rms_norm(const Checkpoint& checkpoint, const std::string& name, Index width,
-                      double epsilon, float offset);
+// Reads the weights of a layer, from tensors whose names begin with `prefix`.
+struct WeightReader {
+  // Returns the tensor of this name and shape. If it returns null, the tensor is not read.
+  std::function<const TensorView*(const std::string& name, std::initializer_list<Index> shape)>
+      tensor;
+  std::string prefix;
+  ThreadPool* pool = nullptr;  // what packs linear maps
+  Loaded loaded = Loaded::forward;
+
+  // Reads a Conv1D as Hugging Face's GPT-2 stores it: weight in x out, bias out. All reuse the
+  // memory of `to`.
+  void conv1d(const std::string& name, Index in, Index out, Linear& to) const;
+  // Reads a torch.nn.Linear: weight out x in and, if `bias`, a bias of size out.
+  void linear(const std::string& name, Index in, Index out, bool bias, Linear& to) const;
+  void norm(const std::string& name, Index width, double epsilon, LayerNorm& to) const;
+  // Adds `offset` to the weights.
+  void norm(const std::string& name, Index width, double epsilon, float offset, RmsNorm& to) const;
+};
 
 // The tensors of the token embedding and of the output embedding: the same if they are tied.
 struct TableNames {

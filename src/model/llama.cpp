@@ -6,7 +6,6 @@
 //   logits = norm(h_last) lm_head^T
 // gemma2 and gemma3 also normalise the outputs of attention and MLP before adding them. All norms
 // are RMS norms.
-#include <fmt/format.h>
 
 #include <cmath>
 #include <utility>
@@ -14,7 +13,6 @@
 #include "model/families.hpp"
 #include "model/layers.hpp"
 #include "model/llama_config.hpp"
-#include "model/llama_tensors.hpp"
 
 namespace headgauge {
 namespace {
@@ -29,39 +27,19 @@ float embedding_scale(Index width, DType type) {
       std::ldexp(std::nearbyint(std::ldexp(mantissa, digits)), exponent - digits));
 }
 
-struct LlamaLayer {
-  RmsNorm input, after_attention, before_mlp, after_mlp, query, key;
-  Linear q, k, v, o, gate, up, down;
-};
-
 class Llama final : public Transformer {
  public:
-  explicit Llama(Checkpoint checkpoint)
-      : checkpoint_(std::move(checkpoint)),
+  Llama(Checkpoint checkpoint, const ModelSummary& summary)
+      : Transformer(std::move(checkpoint), summary),
         config_(checkpoint_.config()),
-        prefix_(llama_prefix(checkpoint_)),
         tables_(llama_tables(checkpoint_, config_)) {
     require_llama_tensors(checkpoint_, config_);
-    info_.name = checkpoint_.model().name;
-    info_.family = config_.family->model_type;
-    info_.layers = config_.layers;
-    info_.heads = config_.heads;
-    info_.kv_heads = config_.kv_heads;
-    info_.head_dim = config_.head_dim;
-    info_.trained_length = config_.positions;
     info_.has_loss = llama_has_head(checkpoint_, config_);
     info_.element_bytes = cache_bytes(table().dtype);
-    info_.windows = config_.windows();
     info_.notices = config_.notices;
     if (config_.tied && tables_.in != tables_.out)
       info_.notices.push_back(followed_notice(kOwnHead));
-    for (int l = 0; l < config_.layers; ++l) info_.layer_types.emplace_back(layer_type(l));
   }
-
-  const SourceInfo& info() const override { return info_; }
-  Index width() const override { return config_.width; }
-
-  const Checkpoint& checkpoint() const override { return checkpoint_; }
 
   std::size_t bytes(Index longest, int threads) const override {
     const Index d = config_.width, f = config_.inner;
@@ -83,40 +61,6 @@ class Llama final : public Transformer {
     for (Index t = 0; t < residual.rows(); ++t) {
       for (float& x : residual.row(t)) x *= scale;
     }
-  }
-
-  void load(int layer, ThreadPool& pool, Loaded loaded) override {
-    if (layer == loaded_ && loaded <= loaded_for_) return;
-    loaded_for_ = loaded;
-    const std::string prefix = fmt::format("{}layers.{}.", prefix_, layer);
-    const auto norm = [&](const char* name, Index width, RmsNorm& to) {
-      to = load_rms_norm(checkpoint_, prefix + name, width, config_.epsilon, norm_offset());
-    };
-    const auto linear = [&](const char* name, Index in, Index out, bool bias, Linear& to) {
-      load_linear(checkpoint_, prefix + name, in, out, bias, loaded, pool, to);
-    };
-    const Index d = config_.width, f = config_.inner;
-    linear("self_attn.q_proj", d, attention_width(), config_.qkv_bias, weights_.q);
-    linear("self_attn.k_proj", d, key_width(), config_.qkv_bias, weights_.k);
-    linear("self_attn.v_proj", d, key_width(), config_.qkv_bias, weights_.v);
-    linear("self_attn.o_proj", attention_width(), d, config_.output_bias, weights_.o);
-    linear("mlp.gate_proj", d, f, config_.mlp_bias, weights_.gate);
-    linear("mlp.up_proj", d, f, config_.mlp_bias, weights_.up);
-    linear("mlp.down_proj", f, d, config_.mlp_bias, weights_.down);
-    norm("input_layernorm", d, weights_.input);
-    if (config_.family->norms_heads) {
-      norm("self_attn.q_norm", config_.head_dim, weights_.query);
-      norm("self_attn.k_norm", config_.head_dim, weights_.key);
-    }
-    if (config_.family->four_norms) {
-      norm("post_attention_layernorm", d, weights_.after_attention);
-      norm("pre_feedforward_layernorm", d, weights_.before_mlp);
-      norm("post_feedforward_layernorm", d, weights_.after_mlp);
-    } else {
-      norm("post_attention_layernorm", d, weights_.before_mlp);
-    }
-    checkpoint_.release();
-    loaded_ = layer;
   }
 
   void project(MatrixView<const float> residual, std::vector<HeadInput>& heads,
@@ -160,7 +104,7 @@ class Llama final : public Transformer {
       head.layer = loaded_;
       head.head = h;
       head.kv_head = h / (config_.heads / config_.kv_heads);
-      head.layer_type = layer_type(loaded_);
+      head.layer_type = info_.layer_types[loaded_];
       const Index key_at = attention + head.kv_head * d;
       head.queries = turned.block(0, length, h * d, d);
       head.keys = turned.block(0, length, key_at, d);
@@ -285,16 +229,18 @@ class Llama final : public Transformer {
  private:
   Index attention_width() const { return config_.heads * config_.head_dim; }
   Index key_width() const { return config_.kv_heads * config_.head_dim; }
-  float norm_offset() const { return config_.family->gemma ? 1.0f : 0.0f; }
   const TensorView& table() const { return *checkpoint_.find(tables_.in); }
-  const char* layer_type(int layer) const {
-    return config_.specs[layer].window > 0 ? "sliding_attention" : "full_attention";
-  }
   const LayerSpec& spec() const { return config_.specs[loaded_]; }  // of the loaded layer
 
+  std::string layer_prefix(int layer) const override { return llama_layer_prefix(prefix_, layer); }
+  void read(int, const WeightReader& reader) override {
+    read_llama_layer(config_, reader, weights_);
+  }
+
   RmsNorm last_norm() const {
-    return load_rms_norm(checkpoint_, prefix_ + "norm", config_.width, config_.epsilon,
-                         norm_offset());
+    RmsNorm norm;
+    reader(prefix_).norm("norm", config_.width, config_.epsilon, config_.norm_offset(), norm);
+    return norm;
   }
 
   // Computes stream += linear(x), through `norm` if the family has a norm there.
@@ -319,14 +265,9 @@ class Llama final : public Transformer {
     linear.reverse(scratch, by_x);
   }
 
-  Checkpoint checkpoint_;
   LlamaConfig config_;
-  std::string prefix_;
   TableNames tables_;
-  SourceInfo info_;
   LlamaLayer weights_;
-  int loaded_ = -1;
-  Loaded loaded_for_ = Loaded::forward;
   std::vector<RotaryTable> rotary_ = std::vector<RotaryTable>(config_.ropes.size());
   Matrix<float> straight_;  // L x (heads + 2 kv_heads) d: queries, keys, values before rotation
   Matrix<float> turned_;    // L x (heads + kv_heads) d: queries and keys after rotation
@@ -335,8 +276,8 @@ class Llama final : public Transformer {
 
 }  // namespace
 
-std::unique_ptr<Transformer> make_llama(Checkpoint checkpoint) {
-  return std::make_unique<Llama>(std::move(checkpoint));
+std::unique_ptr<Transformer> make_llama(Checkpoint checkpoint, const ModelSummary& summary) {
+  return std::make_unique<Llama>(std::move(checkpoint), summary);
 }
 
 }  // namespace headgauge

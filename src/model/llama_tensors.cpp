@@ -1,4 +1,4 @@
-#include "model/llama_tensors.hpp"
+#include "model/llama_config.hpp"
 
 #include <fmt/format.h>
 
@@ -21,35 +21,15 @@ struct Expected {
 std::vector<Expected> expected_tensors(const Checkpoint& checkpoint, const LlamaConfig& config) {
   const std::string prefix = llama_prefix(checkpoint);
   const TableNames tables = llama_tables(checkpoint, config);
-  const Index d = config.width, f = config.inner, h = config.head_dim;
-  const Index queries = config.heads * h, keys = config.kv_heads * h;
+  const Index d = config.width;
   std::vector<Expected> all = {{tables.in, {config.vocabulary, d}}};
+  const auto list = [&](const std::string& name, std::initializer_list<Index> shape) {
+    all.push_back({name, shape});
+    return nullptr;
+  };
+  LlamaLayer unread;
   for (int l = 0; l < config.layers; ++l) {
-    const std::string layer = fmt::format("{}layers.{}.", prefix, l);
-    const auto linear = [&](const char* name, Index in, Index out, bool bias) {
-      all.push_back({layer + name + ".weight", {out, in}});
-      if (bias) all.push_back({layer + name + ".bias", {out}});
-    };
-    const auto norm = [&](const char* name, Index width) {
-      all.push_back({layer + name + ".weight", {width}});
-    };
-    linear("self_attn.q_proj", d, queries, config.qkv_bias);
-    linear("self_attn.k_proj", d, keys, config.qkv_bias);
-    linear("self_attn.v_proj", d, keys, config.qkv_bias);
-    linear("self_attn.o_proj", queries, d, config.output_bias);
-    linear("mlp.gate_proj", d, f, config.mlp_bias);
-    linear("mlp.up_proj", d, f, config.mlp_bias);
-    linear("mlp.down_proj", f, d, config.mlp_bias);
-    norm("input_layernorm", d);
-    norm("post_attention_layernorm", d);
-    if (config.family->norms_heads) {
-      norm("self_attn.q_norm", h);
-      norm("self_attn.k_norm", h);
-    }
-    if (config.family->four_norms) {
-      norm("pre_feedforward_layernorm", d);
-      norm("post_feedforward_layernorm", d);
-    }
+    read_llama_layer(config, {.tensor = list, .prefix = llama_layer_prefix(prefix, l)}, unread);
   }
   all.push_back({prefix + "norm.weight", {d}});
   if (tables.in != tables.out && llama_has_head(checkpoint, config)) {
@@ -60,8 +40,38 @@ std::vector<Expected> expected_tensors(const Checkpoint& checkpoint, const Llama
 
 }  // namespace
 
+void read_llama_layer(const LlamaConfig& config, const WeightReader& reader, LlamaLayer& to) {
+  const auto norm = [&](const char* name, Index width, RmsNorm& weights) {
+    reader.norm(name, width, config.epsilon, config.norm_offset(), weights);
+  };
+  const Index d = config.width, f = config.inner, h = config.head_dim;
+  const Index queries = config.heads * h, keys = config.kv_heads * h;
+  reader.linear("self_attn.q_proj", d, queries, config.qkv_bias, to.q);
+  reader.linear("self_attn.k_proj", d, keys, config.qkv_bias, to.k);
+  reader.linear("self_attn.v_proj", d, keys, config.qkv_bias, to.v);
+  reader.linear("self_attn.o_proj", queries, d, config.output_bias, to.o);
+  reader.linear("mlp.gate_proj", d, f, config.mlp_bias, to.gate);
+  reader.linear("mlp.up_proj", d, f, config.mlp_bias, to.up);
+  reader.linear("mlp.down_proj", f, d, config.mlp_bias, to.down);
+  const bool four = config.family->four_norms;
+  norm("input_layernorm", d, to.input);
+  norm("post_attention_layernorm", d, four ? to.after_attention : to.before_mlp);
+  if (config.family->norms_heads) {
+    norm("self_attn.q_norm", h, to.query);
+    norm("self_attn.k_norm", h, to.key);
+  }
+  if (four) {
+    norm("pre_feedforward_layernorm", d, to.before_mlp);
+    norm("post_feedforward_layernorm", d, to.after_mlp);
+  }
+}
+
 std::string llama_prefix(const Checkpoint& checkpoint) {
   return checkpoint.has_prefix("model.") ? "model." : "";
+}
+
+std::string llama_layer_prefix(const std::string& prefix, int layer) {
+  return fmt::format("{}layers.{}.", prefix, layer);
 }
 
 TableNames llama_tables(const Checkpoint& checkpoint, const LlamaConfig& config) {

@@ -1,11 +1,8 @@
 #include "model/reverse_pass.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <span>
 #include <utility>
-
-#include "model/next_token.hpp"
 
 namespace headgauge {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "headgauge/checkpoint.hpp"
 #include "headgauge/heads.hpp"
+#include "headgauge/model.hpp"
 #include "headgauge/parallel.hpp"
 #include "model/layers.hpp"
 
@@ -15,12 +15,14 @@ namespace headgauge {
 
 class Transformer {
  public:
+  // Takes sizes, layer types and windows from the checkpoint's summary.
+  Transformer(Checkpoint checkpoint, const ModelSummary& summary);
   virtual ~Transformer() = default;
-  // Returns sizes, layer types and windows; the source fills in documents, x and bytes.
-  virtual const SourceInfo& info() const = 0;
+  // Returns what the model knows; the source fills in documents, x and bytes.
+  const SourceInfo& info() const { return info_; }
   // Returns the checkpoint that the model is read from.
-  virtual const Checkpoint& checkpoint() const = 0;
-  virtual Index width() const = 0;
+  const Checkpoint& checkpoint() const { return checkpoint_; }
+  Index width() const { return width_; }
   // Estimates the memory of a layer's weights and of the scratch of this many threads.
   virtual std::size_t bytes(Index longest, int threads) const = 0;
 
@@ -29,7 +31,7 @@ class Transformer {
   // Turns the token embeddings in residual (L x D) into the input of layer 0.
   virtual void enter(MatrixView<float> residual) = 0;
   // Reads the weights of a layer, unless they are loaded for the same.
-  virtual void load(int layer, ThreadPool& pool, Loaded loaded = Loaded::forward) = 0;
+  void load(int layer, ThreadPool& pool, Loaded loaded = Loaded::forward);
   // Computes queries, keys and values of the loaded layer, and all of HeadInput except document and
   // x; views stay valid until the next call.
   virtual void project(MatrixView<const float> residual, std::vector<HeadInput>& heads,
@@ -64,6 +66,27 @@ class Transformer {
     static_cast<void>(length);
     return {};
   }
+
+ protected:
+  // Reads the weights of a layer, which is all that load() and require_layers() ask for.
+  virtual void read(int layer, const WeightReader& reader) = 0;
+  // Returns the prefix of a layer's tensors.
+  virtual std::string layer_prefix(int layer) const = 0;
+  // Returns the name under which the checkpoint has a tensor.
+  virtual std::string stored_name(const std::string& name) const { return name; }
+
+  WeightReader reader(std::string prefix) const;
+  // Checks the tensors of all layers before work begins.
+  void require_layers();
+
+  Checkpoint checkpoint_;
+  std::string prefix_;  // of the tensor names
+  SourceInfo info_;
+  int loaded_ = -1;  // the layer
+
+ private:
+  Index width_;
+  Loaded loaded_for_ = Loaded::forward;
 };
 
 }  // namespace headgauge

@@ -1,4 +1,3 @@
-#include "model/transformer_source.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -13,7 +13,6 @@
 #include "headgauge/plan.hpp"
 #include "headgauge/text.hpp"
 #include "plan/export_folder.hpp"
-#include "plan/export_hf.hpp"
 #include "plan/hf_folder.hpp"
 
 namespace headgauge {

@@ -1,4 +1,5 @@
-#include "plan/export_hf.hpp"
+
+#include "plan/hf_folder.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +10,6 @@
 #include "headgauge/checkpoint.hpp"
 #include "headgauge/model.hpp"
 #include "headgauge/patterns.hpp"
-#include "plan/hf_folder.hpp"
 
 HEADGAUGE_EMBED(modeling, HEADGAUGE_MODELING);
 HEADGAUGE_EMBED(held_heads, HEADGAUGE_HELD_HEADS);

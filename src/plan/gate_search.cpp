@@ -1,14 +1,10 @@
 #include "plan/gate_search.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <numeric>
 #include <optional>
-#include <utility>
 
 #include "base/random.hpp"
 #include "normalize/scaled_softmax.hpp"

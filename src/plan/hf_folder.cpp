@@ -14,7 +14,7 @@
 #include "headgauge/checkpoint.hpp"
 #include "headgauge/metric_names.hpp"
 #include "results/value_or.hpp"
-#include "tokenize/gguf_tokenizer.hpp"
+#include "tokenize/tokenizer_json.hpp"
 
 namespace headgauge {
 namespace {

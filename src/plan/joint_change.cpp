@@ -7,7 +7,6 @@
 #include <limits>
 #include <numbers>
 #include <numeric>
-#include <utility>
 
 #include "headgauge/files.hpp"
 #include "headgauge/model.hpp"

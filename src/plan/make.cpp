@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -11,11 +9,9 @@
 
 #include "headgauge/heads.hpp"
 #include "plan/confirmation.hpp"
-#include "plan/decisions.hpp"
 #include "plan/gate_search.hpp"
 #include "plan/made.hpp"
 #include "plan/output.hpp"
-#include "plan/rivals.hpp"
 #include "plan/tasks.hpp"
 #include "scan/stopwatch.hpp"
 

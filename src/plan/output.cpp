@@ -14,7 +14,7 @@
 #include "headgauge/metric_names.hpp"
 #include "headgauge/parallel.hpp"
 #include "heads/tool.hpp"
-#include "plan/decisions.hpp"
+#include "plan/confirmation.hpp"
 #include "results/declared.hpp"
 #include "results/mean_of.hpp"
 #include "results/outcomes.hpp"

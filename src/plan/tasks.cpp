@@ -1,15 +1,12 @@
 #include "plan/tasks.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
 #include "headgauge/model.hpp"
-#include "plan/decisions.hpp"
+#include "plan/confirmation.hpp"
 #include "plan/output.hpp"
-#include "results/declared.hpp"
-#include "results/mean_of.hpp"
 #include "scan/answers.hpp"
 #include "statistics/inference.hpp"
 #include "statistics/student.hpp"

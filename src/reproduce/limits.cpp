@@ -8,13 +8,12 @@
 
 #include "experiments/stages.hpp"
 #include "headgauge/cells.hpp"
-#include "headgauge/claims.hpp"
 #include "headgauge/metric_names.hpp"
 #include "headgauge/reproduce.hpp"
 #include "headgauge/scan.hpp"
 #include "headgauge/text.hpp"
+#include "reproduce/claim_tests.hpp"
 #include "reproduce/early_warning.hpp"
-#include "reproduce/places.hpp"
 #include "results/declared.hpp"
 
 namespace headgauge {

@@ -1,4 +1,4 @@
-#include "reproduce/places.hpp"
+#include "reproduce/claim_tests.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "headgauge/claims.hpp"
-#include "headgauge/text.hpp"
 #include "statistics/inference.hpp"
 
 namespace headgauge {

@@ -6,11 +6,9 @@
 
 #include "headgauge/catalogue.hpp"
 #include "headgauge/metric_names.hpp"
-#include "headgauge/text.hpp"
 #include "reproduce/claim_tests.hpp"
 #include "reproduce/experiments.hpp"
 #include "reproduce/judgement.hpp"
-#include "reproduce/rates.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge {

@@ -18,7 +18,6 @@
 #include "headgauge/reproduce.hpp"
 #include "headgauge/results_folder.hpp"
 #include "reproduce/experiments.hpp"
-#include "reproduce/random_keys.hpp"
 
 namespace headgauge {
 namespace {

@@ -10,7 +10,6 @@
 #include "headgauge/ranks.hpp"
 #include "reproduce/claim_tests.hpp"
 #include "reproduce/judgement.hpp"
-#include "reproduce/rates.hpp"
 
 namespace headgauge {
 namespace {

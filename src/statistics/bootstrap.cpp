@@ -7,7 +7,6 @@
 #include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <numeric>
-#include <vector>
 
 #include "base/random.hpp"
 #include "headgauge/ranks.hpp"

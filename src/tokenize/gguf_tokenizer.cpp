@@ -1,6 +1,5 @@
 // Builds tokenizers from the metadata of GGUF files. llama.cpp names the kind
 // (tokenizer.ggml.model) and, for BPE, the pre-tokenizer (tokenizer.ggml.pre).
-#include "tokenize/gguf_tokenizer.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

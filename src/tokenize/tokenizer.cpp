@@ -10,7 +10,6 @@
 #include "headgauge/faults.hpp"
 #include "headgauge/text.hpp"
 #include "headgauge/tokenize.hpp"
-#include "tokenize/gguf_tokenizer.hpp"
 #include "tokenize/tokenizer_json.hpp"
 
 // The C ABI of the Rust crate in tokenize/ffi, which says what each function does.

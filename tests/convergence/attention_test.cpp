@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/random.hpp"
-#include "convergence/moments.hpp"
 
 namespace headgauge {
 namespace {

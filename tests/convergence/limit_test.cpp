@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "convergence/experiment.hpp"
-#include "convergence/hardmax.hpp"
+#include "convergence/extremes.hpp"
 #include "convergence/limit_map.hpp"
 #include "convergence/reference.hpp"
 #include "convergence/spread.hpp"

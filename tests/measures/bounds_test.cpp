@@ -7,7 +7,7 @@
 
 #include "kernels/levels.hpp"
 #include "kernels/top_prefix_members.hpp"
-#include "measures/distance.hpp"
+#include "measures/distance_rows.hpp"
 #include "measures/made_heads.hpp"
 
 namespace headgauge {

@@ -1,5 +1,5 @@
 // The best rows of a head do not depend on the order in which they are seen, nor on who sees them.
-#include "measures/candidates.hpp"
+#include "measures/examples.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,9 +8,8 @@
 #include <utility>
 
 #include "headgauge/results.hpp"
-#include "measures/paired_means.hpp"
 #include "statistics/bootstrap.hpp"
-#include "statistics/kolmogorov_smirnov.hpp"
+#include "statistics/nonparametric.hpp"
 #include "statistics/worlds.hpp"
 
 namespace headgauge {

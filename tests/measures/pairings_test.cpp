@@ -1,5 +1,5 @@
 // Weights dealt out anew to the keys of a row.
-#include "measures/pairings.hpp"
+#include "measures/separability_nulls.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "plan/decisions.hpp"
+#include "plan/confirmation.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/random.hpp"
-#include "plan/rivals.hpp"
+#include "plan/confirmation.hpp"
 #include "plan/tiny_plan.hpp"
 
 namespace headgauge {

@@ -1,4 +1,4 @@
-#include "plan/rivals.hpp"
+#include "plan/confirmation.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "plan/rivals.hpp"
+#include "plan/confirmation.hpp"
 
 namespace headgauge {
 namespace {

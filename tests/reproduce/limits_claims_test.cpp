@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "headgauge/claims.hpp"
+#include "reproduce/claim_tests.hpp"
 #include "reproduce/made_scan.hpp"
-#include "reproduce/places.hpp"
 
 namespace headgauge {
 namespace {

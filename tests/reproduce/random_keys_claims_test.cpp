@@ -8,8 +8,8 @@
 
 #include "headgauge/cells.hpp"
 #include "headgauge/claims.hpp"
+#include "reproduce/experiments.hpp"
 #include "reproduce/made_scan.hpp"
-#include "reproduce/random_keys.hpp"
 
 namespace headgauge {
 namespace {

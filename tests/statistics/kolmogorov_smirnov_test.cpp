@@ -1,4 +1,4 @@
-#include "statistics/kolmogorov_smirnov.hpp"
+#include "statistics/nonparametric.hpp"
 
 #include <gtest/gtest.h>
 

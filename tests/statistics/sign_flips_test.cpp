@@ -1,4 +1,4 @@
-#include "statistics/sign_flips.hpp"
+#include "statistics/nonparametric.hpp"
 
 #include <gtest/gtest.h>
 

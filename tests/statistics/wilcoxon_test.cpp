@@ -1,4 +1,4 @@
-#include "statistics/wilcoxon.hpp"
+#include "statistics/nonparametric.hpp"
 
 #include <gtest/gtest.h>
 

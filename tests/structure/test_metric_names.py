@@ -25,9 +25,9 @@ class Cpp(unittest.TestCase):
     OTHERS: ClassVar = {
         "loss": "make options output summary catalogue scan",
         "distance": "registry limits converge read_cases write_cases",
-        "separability": "registry limits converge early_warning retrieval retrieval_claims warning_claims temperature_claims",
+        "separability": "registry limits converge early_warning retrieval retrieval_claims temperature_claims",
         "sensitivity": "registry limits",
-        "entropy": "retrieval_claims warning_claims table",
+        "entropy": "retrieval_claims table",
         "horizon": "synthetic_table",
         "loss_change": "output",
         "output_change": "output source",

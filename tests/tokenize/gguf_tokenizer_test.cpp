@@ -10,7 +10,7 @@
 #include "headgauge/files.hpp"
 #include "headgauge/tokenize.hpp"
 #include "made_gguf.hpp"
-#include "tokenize/gguf_tokenizer.hpp"
+#include "tokenize/tokenizer_json.hpp"
 
 namespace headgauge {
 namespace {

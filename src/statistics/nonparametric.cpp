@@ -1,8 +1,10 @@
-#include "statistics/sign_flips.hpp"
+#include "statistics/nonparametric.hpp"
 
 #include <algorithm>
 #include <array>
+#include <boost/math/distributions/normal.hpp>
 #include <cmath>
+#include <numbers>
 
 #include "base/random.hpp"
 #include "headgauge/ranks.hpp"
@@ -78,6 +80,46 @@ class RankedColumns {
   std::vector<double> square_, sums_;
 };
 
+// P(sum <= statistic) and P(sum >= statistic).
+struct SignedRankTails {
+  double below = 1;
+  double above = 1;
+};
+
+// Enumerates all signs of these ranks. Twice a midrank is a whole number, so sums are counted in
+// halves.
+SignedRankTails enumerated_tails(std::span<const double> midranks, double statistic) {
+  std::vector<double> share{1};
+  for (const double rank : midranks) {
+    const auto step = static_cast<std::size_t>(std::lround(2 * rank));
+    std::vector<double> next(share.size() + step);
+    for (std::size_t sum = 0; sum < share.size(); ++sum) {
+      next[sum] += share[sum] / 2;
+      next[sum + step] += share[sum] / 2;
+    }
+    share = std::move(next);
+  }
+  const auto at = static_cast<std::size_t>(std::lround(2 * statistic));
+  SignedRankTails tails{0, 0};
+  for (std::size_t sum = 0; sum < share.size(); ++sum) {
+    if (sum <= at) tails.below += share[sum];
+    if (sum >= at) tails.above += share[sum];
+  }
+  return tails;
+}
+
+SignedRankTails normal_tails(std::span<const double> midranks, double statistic) {
+  double mean = 0, variance = 0;
+  for (const double rank : midranks) {
+    mean += rank / 2;
+    variance += rank * rank / 4;  // with midranks this includes the correction for ties
+  }
+  const double deviation = std::sqrt(variance);
+  const boost::math::normal normal;
+  return {cdf(normal, (statistic - mean + 0.5) / deviation),
+          cdf(complement(normal, (statistic - mean - 0.5) / deviation))};
+}
+
 }  // namespace
 
 std::vector<double> sign_flip_tests(MatrixView<const double> values, double null, Tail tail,
@@ -106,6 +148,72 @@ std::vector<double> sign_flip_tests(MatrixView<const double> values, double null
         columns.has_spread(test) ? static_cast<double>(reached[test]) / (options.flips + 1) : 1.0;
   }
   return p;
+}
+
+WilcoxonTest wilcoxon_test(std::span<const double> values, double null, Tail tail) {
+  std::vector<double> differences;
+  for (const double v : finite_values(values)) {
+    if (v != null) differences.push_back(v - null);
+  }
+  WilcoxonTest test;
+  test.differences = static_cast<int>(differences.size());
+  if (differences.empty()) return test;
+  std::vector<double> sizes = differences;
+  for (double& size : sizes) size = std::abs(size);
+  const std::vector<double> midranks = ranks(sizes);
+  test.statistic = 0;
+  for (std::size_t i = 0; i < midranks.size(); ++i) {
+    if (differences[i] > 0) test.statistic += midranks[i];
+  }
+  test.exact = test.differences <= kExactSignedRanks;
+  const SignedRankTails tails = test.exact ? enumerated_tails(midranks, test.statistic)
+                                           : normal_tails(midranks, test.statistic);
+  if (tail == Tail::above) {
+    test.p = tails.above;
+  } else if (tail == Tail::below) {
+    test.p = tails.below;
+  } else {
+    test.p = std::min(1.0, 2 * std::min(tails.below, tails.above));
+  }
+  return test;
+}
+
+double ks_distance(std::vector<double> first, std::vector<double> second) {
+  std::ranges::sort(first);
+  std::ranges::sort(second);
+  const auto n = static_cast<double>(first.size()), m = static_cast<double>(second.size());
+  double largest = 0;
+  std::size_t i = 0, j = 0;
+  while (i < first.size() && j < second.size()) {
+    const double x = std::min(first[i], second[j]);
+    while (i < first.size() && first[i] <= x) ++i;
+    while (j < second.size() && second[j] <= x) ++j;
+    largest = std::max(largest, std::abs(static_cast<double>(i) / n - static_cast<double>(j) / m));
+  }
+  return largest;
+}
+
+double kolmogorov_tail(double x) {
+  if (x <= 0.0) return 1.0;
+  constexpr int kTerms = 20;
+  double sum = 0;
+  if (x < 1.0) {
+    // Computes the same function by the other theta series, which converges fast here.
+    for (int k = 1; k <= kTerms; ++k) {
+      const double odd = (2 * k - 1) * std::numbers::pi / x;
+      sum += std::exp(-odd * odd / 8.0);
+    }
+    return 1.0 - std::sqrt(2.0 * std::numbers::pi) / x * sum;
+  }
+  for (int k = 1; k <= kTerms; ++k) {
+    sum += (k % 2 == 1 ? 2.0 : -2.0) * std::exp(-2.0 * k * k * x * x);
+  }
+  return sum;
+}
+
+double ks_probability(double d, std::size_t n, std::size_t m) {
+  const auto a = static_cast<double>(n), b = static_cast<double>(m);
+  return kolmogorov_tail(d * std::sqrt(a * b / (a + b)));
 }
 
 }  // namespace headgauge
