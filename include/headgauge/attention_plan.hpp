@@ -60,8 +60,8 @@ HeadInterventions make_interventions(const PerHead<HeadPlan>& heads, const Sourc
 Index cached_keys(const HeadIntervention& head, int layer, const SourceInfo& source, Index context);
 Index cached_keys(const HeadPlan& head, int layer, const SourceInfo& source, Index context);
 
-// Returns the bytes of the whole cache after `context` tokens in numbers of 16 bits; heads that share keys hold those of
-// the head that keeps most.
+// Returns the bytes of the whole cache after `context` tokens in numbers of 16 bits; heads that
+// share keys hold those of the head that keeps most.
 double cached_bytes(const HeadInterventions& heads, const SourceInfo& source, Index context);
 
 // Returns the share of the model's own key-value cache that the plan keeps after `context` tokens.

@@ -42,6 +42,7 @@ Cost judge_answers(const MetricCell& kept) {
 std::vector<SummaryLine> cost_sentences(const Results& results, const std::string& dim) {
   std::map<Cost, std::vector<Scope>> lists;
   bool asks = false, has_rise = false;
+  int tries = 0;
   const Dimension& changes = results.require_coord(dim);
   for (Index k = dim == "pattern" ? 1 : 0; k < changes.size(); ++k) {
     const auto rise = find_cell(results, metric::loss_change_lost_keys, {{dim, k}});
@@ -57,6 +58,7 @@ std::vector<SummaryLine> cost_sentences(const Results& results, const std::strin
       if (!cost || *cost == Cost::little || of_answers == Cost::more) cost = of_answers;
     }
     if (!cost) continue;
+    ++tries;
     Scope scope({{dim, k}});
     scope.give("change", pattern_in_words(changes.label(k)));
     lists[*cost].push_back(std::move(scope));
@@ -66,8 +68,7 @@ std::vector<SummaryLine> cost_sentences(const Results& results, const std::strin
   scope.give_if("asks_answers", asks)
       .give_if("has_rise", has_rise)
       .give_if("has_tasks", !tasks_of(results).empty())
-      .count("tries",
-             lists[Cost::little].size() + lists[Cost::more].size() + lists[Cost::not_shown].size());
+      .count("tries", tries);
   for (const auto& [cost, name] :
        {std::pair{Cost::little, "cheap"}, {Cost::more, "costly"}, {Cost::not_shown, "open"}}) {
     scope.count(std::string("number_") + name, lists[cost].size()).give(name, lists[cost]);

@@ -18,7 +18,7 @@ namespace headgauge {
 namespace {
 
 constexpr Index kSinks = 4;                         // first tokens that a window keeps
-constexpr int kShortestTrial = 64;      // tokens, for a scan to try smaller caches
+constexpr int kShortestTrial = 64;                  // tokens, for a scan to try smaller caches
 constexpr int kSixteenths[] = {1, 2, 4, 6, 8, 12};  // of the text, by default
 // Operations for each query and key of a head in a scan of all metrics, beside one multiplication
 // for each parameter in a pass (docs/performance.md).

@@ -162,7 +162,8 @@ TEST(Table, ManyHeadsAreFoldedUnlessRowsAreAskedFor) {
   expect_part(folded, "72 heads: --all shows each");
   r.command = Command::scan;
   const std::string screen = render_screen(r, {}, "", {});
-  expect_part(screen, "What the 72 heads do on this text (1 does several; 7.3 = layer 7, head 3)\n");
+  expect_part(screen,
+              "What the 72 heads do on this text (1 does several; 7.3 = layer 7, head 3)\n");
   expect_part(screen, "\n41  sinks      over 30 % of the weight");
   expect_part(screen, "\n 1  induction  what followed such a copy  7.3\n");
   EXPECT_LE(lines_of(screen).size(), 25u);
