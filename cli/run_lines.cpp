@@ -75,8 +75,8 @@ std::string render_runs(const Results& results, const Painter& paint, std::size_
     return paint.entry(Style::faint, label, text, width, std::max(kIndent, label.size() + kGap));
   };
   const bool of_steps = results.coord("step") != nullptr;
-  std::vector<Json> runs = {results.settings["old"], results.settings["new"]};
-  if (of_steps) runs = results.settings["runs"].get<std::vector<Json>>();
+  const auto runs = of_steps ? results.settings["runs"].get<std::vector<Json>>()
+                             : std::vector<Json>{results.settings["old"], results.settings["new"]};
   std::string out;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     out += line(of_steps ? fmt::format("step {}", results.coord_numbers("step")[i])

@@ -69,10 +69,12 @@ std::vector<SummaryLine> cost_sentences(const Results& results, const std::strin
       .give_if("has_rise", has_rise)
       .give_if("has_tasks", !tasks_of(results).empty())
       .count("tries", tries);
-  for (const auto& [cost, name] :
-       {std::pair{Cost::little, "cheap"}, {Cost::more, "costly"}, {Cost::not_shown, "open"}}) {
-    scope.count(std::string("number_") + name, lists[cost].size()).give(name, lists[cost]);
-  }
+  scope.count("number_cheap", lists[Cost::little].size())
+      .count("number_costly", lists[Cost::more].size())
+      .count("number_open", lists[Cost::not_shown].size())
+      .give("cheap", lists[Cost::little])
+      .give("costly", lists[Cost::more])
+      .give("open", lists[Cost::not_shown]);
   return sentences_about(dim == kSmaller ? "costs_in_short" : "costs", results, scope);
 }
 

@@ -11,6 +11,7 @@ MAKERS = {"src/results/sentences.cpp", "src/results/json_fields.hpp", "src/resul
 MADE = re.compile(r"SummaryLine\s*(\w+\s*)?[{(;]|summary\.(push_back|emplace_back)\(\s*\{|\.text \+=")
 # Files of cli/ with texts of five words or more that take a value: about lines left out, files and options.
 TEXTS = dict.fromkeys("claims_table last_words list overview report run scan words".split(), 1) | {
+    "claims_table": 2,
     "diff": 2,
     "heads_table": 2,
 }
