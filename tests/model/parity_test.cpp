@@ -1,6 +1,9 @@
 // The forward pass against Hugging Face's in float64 (tests/golden/README.md).
 #include <gtest/gtest.h>
 
+#include <tuple>
+
+#include "checkpoint/made_file.hpp"
 #include "headgauge/headgauge.hpp"
 #include "model/golden.hpp"
 #include "test_data.hpp"
@@ -114,6 +117,26 @@ TEST(Bert, GivesTheVectorsThatXNames) {
   for (const HeadInput& head : source->layer(1, 0)) {
     EXPECT_EQ(head.x.rows.data(), head.values.data());
     EXPECT_EQ(head.x.dimension(), 6);
+  }
+}
+
+// A layer that the config has and the file lacks is found when the model is opened.
+TEST(Families, CheckAllLayersBeforeWorkBegins) {
+  for (const auto& [name, layers, tensor] :
+       {std::tuple{"gpt2/activation-gelu", "n_layer", ".h.2.ln_1.weight"},
+        std::tuple{"bert/activation-relu", "num_hidden_layers", ".layer.2."}}) {
+    SCOPED_TRACE(name);
+    const std::string from = testing::source_path(std::string("tests/golden/") + name);
+    auto config = nlohmann::json::parse(testing::read_bytes(from + "/config.json"));
+    ASSERT_EQ(config.at(layers), 2);
+    config[layers] = 3;
+    const testing::TemporaryFolder folder("layers");
+    testing::write_bytes(folder / "config.json", config.dump());
+    testing::write_bytes(folder / "model.safetensors",
+                         testing::read_bytes(from + "/model.safetensors"));
+    const Document document{"ids", {1, 2, 3}, ""};
+    testing::expect_error(ErrorKind::bad_input, {"a tensor", tensor},
+                          [&] { make_model_source(resolve_model(folder.path()), {document}, {}); });
   }
 }
 
