@@ -147,13 +147,14 @@ std::string cache_line(const Results& results, std::size_t width) {
 // Lists are the subject of the command's own table.
 std::string change_line(const Results& results, std::size_t width) {
   std::vector<std::string> parts;
-  for (const auto& [key, usual] : {std::pair{"normalizer", "softmax"}, {"pattern", "none"}}) {
+  for (const auto& [key, usual] :
+       {std::pair{"normalizer", "softmax"}, {"pattern", "none"}, {"plan", "none"}}) {
     const auto given = results.settings.find(key);
     if (given == results.settings.end() || !given->is_string() || *given == usual) continue;
     parts.push_back(fmt::format("{} {}", key, given->get<std::string>()));
   }
   if (parts.empty() || results.command == Command::plan) return "";
-  return spaced({"heads measured with", fmt::format("{}", fmt::join(parts, ", "))}, width);
+  return spaced({"measured with", fmt::format("{}", fmt::join(parts, ", "))}, width);
 }
 
 }  // namespace

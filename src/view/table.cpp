@@ -335,11 +335,11 @@ class TableMaker {
                 .title = in_words(declared_.title, of),
                 .lead = declared_.lead};
     for (const std::string& dim : declared_.rows) {
-      const std::string name = dim == kHeads                       ? "head"
-                               : dim == kTasks                     ? "task"
-                               : dim == "series_metric"            ? "metric"
-                               : declared_.lead && dim != "change" ? "If every head saw less"
-                                                                   : dim_of(dim);
+      const std::string name = dim == kHeads            ? "head"
+                               : dim == kTasks          ? "task"
+                               : dim == "series_metric" ? "metric"
+                               : dim == "smaller"       ? "If every head saw less"
+                                                        : dim_of(dim);
       table.columns.push_back({.title = name, .number = dim == kHeads || name == "layer"});
     }
     if (!declared_.best.empty()) {

@@ -1,6 +1,7 @@
 """Runs of several documents, and what two of them must have in common: all but how long they took."""
 
 import json
+import re
 from pathlib import Path
 
 from tests.cli.command import CommandTest, Finished
@@ -16,6 +17,9 @@ def of_no_bit(results: dict) -> dict:
     """The results without times, threads and the folder of a plan."""
     kept = {name: value for name, value in results.items() if name != "timings"}
     kept["settings"] = {k: v for k, v in results["settings"].items() if k not in ("threads", "plan_file")}
+    kept["summary"] = [
+        {**line, "next": re.sub(r"--(plan|out) \S+", "", line.get("next", ""))} for line in results["summary"]
+    ]
     kept["tool"] = {k: v for k, v in results["tool"].items() if k != "threads"}
     return kept
 

@@ -73,7 +73,7 @@ TEST(Screen, SaysWhatAPatternCosts) {
   set_heads(r, "kept_mass", "1", {.5, .6, .7, .8, .9, .7});
   set_heads(r, "output_change", "1", {.1, .2, kUndefined, .4, .5, .3});
   const std::string table = render_screen(r, {.table = true}, "", {});
-  expect_part(table, "\nheads measured with   pattern sinks:window=64\n");
+  expect_part(table, "\nmeasured with   pattern sinks:window=64\n");
   expect_part(table, "The loss by length\nlength  loss\n");
   expect_part(table, "\n64           0.35        0.15\n1024         0.70        0.30\n");
   r.settings["pattern"] = "none";

@@ -9,6 +9,7 @@ from tests.places import ROOT
 
 # What makes a command quick, by how it begins.
 QUICK = {
+    "cache": "--lengths 160 --cases 2",
     "compare": "--lengths 160 --layers 0-1 --measures weights",
     "converge": "--lengths 64 --replicates 4 --draws 4 --grid 8,16",
     "diff": "",
