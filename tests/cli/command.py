@@ -54,7 +54,8 @@ def with_tables(arguments) -> list[str]:
     """The words of a command that prints all of its tables."""
     words = [str(word) for word in arguments]
     place = 2 if words[:1] == ["reproduce"] else 1
-    return words[:place] + ["--table"] + words[place:] if words and words[0] in ANSWERING else words
+    answers = len(words) >= place and words[0] in ANSWERING
+    return words[:place] + ["--table"] + words[place:] if answers else words
 
 
 def run(

@@ -59,7 +59,10 @@ class Change(CommandTest):
 
         self.many_ids("0.txt 1.txt 2.txt", 320)
         for command, at in (
-            ("compare --tokens ids.txt --normalizer sparsemax,ssmax", r"ssmax: measuring layer [1-9]"),
+            (
+                "compare --tokens ids.txt --measures all --normalizer sparsemax,ssmax",
+                r"ssmax: measuring layer [1-9]",
+            ),
             ("converge --tokens ids.txt", r"measuring layer [1-9]"),
             ("validate --tokens 0.txt 1.txt", r"layer [1-9]"),
             ("plan --tokens 0.txt 1.txt --confirm 2.txt", r"[1-9] ?%"),

@@ -385,7 +385,7 @@ class Tokens(CommandTest):
         each_head = f"--lengths 128 --measures model --each head --pattern {random_keys(1, 32)}"
         for part, command, options in (
             ("model", "converge", "--lengths 128 --replicates 4 --measures weights"),
-            ("all_heads", "compare", f"--lengths {lengths} --measures model --pattern {patterns}"),
+            ("all_heads", "compare", f"--lengths {lengths} --probe none --pattern {patterns}"),
             ("each_head", "compare", each_head),
         ):
             alone = json.loads(self.succeed(command, *DEMO, *options.split(), "--json").out)

@@ -34,7 +34,7 @@ class TestScreen(CommandTest):
             r"^If every head saw less +loss of all tokens  of those that lost keys$",
             r"^first 4 and last 508 +\+0\.06 ± 0\.04 +\+0\.12 ± 0\.08$",
             r"^None is shown to cost less than 0\.05 nats",
-            r"^Next: headgauge cache MODEL --text FILE$",
+            r"^Next: headgauge cache ",
             r"^More: --table .* --explain ",
             r"^Written to out; in pictures: headgauge report out$",
         ):
