@@ -10,9 +10,8 @@ from tests.places import ROOT
 MAKERS = {"src/results/sentences.cpp", "src/results/json_fields.hpp", "src/results/monitor.cpp"}
 MADE = re.compile(r"SummaryLine\s*(\w+\s*)?[{(;]|summary\.(push_back|emplace_back)\(\s*\{|\.text \+=")
 # Files of cli/ with texts of five words or more that take a value: about lines left out, files and options.
-TEXTS = dict.fromkeys("claims_table last_words list overview report run scan words".split(), 1) | {
+TEXTS = dict.fromkeys("diff last_words list report run run_lines screen words".split(), 1) | {
     "claims_table": 2,
-    "diff": 2,
     "heads_table": 2,
 }
 TEXT = re.compile(r'//[^\n]*|"((?:[^"\\\n]|\\.|"\s*\n\s*")*)"')
