@@ -79,8 +79,8 @@ std::string next_line(const Results& results, const std::vector<const SummaryLin
   }
   if (text_width(command) > width) {
     const auto put = [&](const std::string& name, const char* by) {
-      const auto at = name.empty() ? command.npos : command.find(name);
-      if (at != command.npos) command.replace(at, name.size(), by);
+      const auto at = name.empty() ? command.npos : (command + " ").find(" " + name + " ");
+      if (at != command.npos) command.replace(at + 1, name.size(), by);
     };
     put(results.model.name.value_or(""), "MODEL");
     for (const std::string& name : results.text.names) put(name, "FILE");

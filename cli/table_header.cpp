@@ -128,7 +128,7 @@ std::string cache_line(const Results& results, std::size_t width) {
       !model.causal.value_or(true) || is_encoder) {
     return "";
   }
-  const auto of_layer = static_cast<double>(4 * *model.kv_heads * *model.head_dim);
+  const auto of_layer = static_cast<double>(Index{4} * *model.kv_heads * *model.head_dim);
   std::string text =
       fmt::format("{} a token in 16 bits", bytes_text(static_cast<double>(layers) * of_layer));
   const auto length = model.trained_length ? model.trained_length : model.positions;

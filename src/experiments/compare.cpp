@@ -308,7 +308,11 @@ class Comparison {
       for (std::size_t k = 0; k < predicted_.size(); ++k) {
         const std::vector<Index> cell = {static_cast<Index>(k)};
         metrics.put(cell, predicted_[0], predicted_[k]);
-        if (k == 0 || !info.causal || dim != "pattern") continue;
+        const auto is_own = [&](const auto& own) { return own->info().name == labels()[k]; };
+        if (k == 0 || !info.causal || dim != "pattern" ||
+            std::ranges::any_of(options_.own_patterns, is_own)) {
+          continue;
+        }
         const Index whole =
             queries_with_all_keys(interventions_[finished_[k - 1]].heads, info, plan_.longest());
         metrics.put_losing_keys(cell, predicted_[0], predicted_[k], whole);
@@ -351,11 +355,12 @@ class Comparison {
                          : info.trained_length > 0 ? info.trained_length
                          : info.max_length > 0     ? info.max_length
                                                    : plan_.longest();
+    const double all = cached_bytes({info.layers, info.heads}, info, served);
+    if (all == 0) return;  // a dump of scores
     results.set_coord("served", std::vector<double>{static_cast<double>(served)});
     const std::vector<std::string> dims = {dimension_, "served"};
     LabelledArray& bytes = add_declared(results, metric::served_cache_bytes, dims);
     LabelledArray& share = add_declared(results, metric::served_cache_share, dims);
-    const double all = cached_bytes({info.layers, info.heads}, info, served);
     for (Index k = 0; k <= std::ssize(finished_); ++k) {
       bytes({k, 0}) =
           k == 0 ? all : cached_bytes(interventions_[finished_[k - 1]].heads, info, served);

@@ -67,9 +67,14 @@ Index queries_with_all_keys(const Pattern& pattern, const SourceInfo& source, In
       mask->select(query, range, std::span(logits).first(range.size()), kept);
       return std::ssize(kept) < range.size();
     };
-    Index query = 0;
-    while (query < first && !loses(query)) ++query;
-    first = query;
+    Index last = first;  // queries that lose keys end here; the last one loses most
+    while (last > 0 && !loses(last - 1)) --last;
+    Index whole = 0;  // queries that keep all
+    while (whole + 1 < last) {
+      const Index middle = (whole + last) / 2;
+      (loses(middle - 1) ? last : whole) = middle;
+    }
+    if (last > 0) first = whole;
   }
   return first;
 }
@@ -95,11 +100,13 @@ Index queries_with_all_keys(const HeadInterventions& heads, const SourceInfo& so
 }
 
 std::string pattern_in_words(const std::string& spec) {
-  const auto has_name = [&](const PatternInfo& one) {
-    return spec == one.name || spec.starts_with(one.name + ":");
-  };
+  const auto has_name = [&](const PatternInfo& one) { return spec.starts_with(one.name + ":"); };
   if (std::ranges::none_of(patterns(), has_name)) return spec;
-  const auto kept = make_pattern(spec)->first_and_last();
+  std::optional<Pattern::FirstAndLast> kept;
+  try {
+    kept = make_pattern(spec)->first_and_last();
+  } catch (const UsageError&) {  // a name of the caller's own
+  }
   if (!kept) return spec;
   return kept->first > 0 ? fmt::format("first {} and last {}", kept->first, kept->last)
                          : fmt::format("last {}", kept->last);

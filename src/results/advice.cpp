@@ -124,8 +124,8 @@ std::string with_commands(const Results& results, std::string words, const std::
     replace_word(words, "MODEL", name);
   }
   const auto plan = value_or<std::string>(results.settings, "plan_file", "FILE");
-  replace_word(words, "--out OUT",
-               "--out " + in_shell(std::filesystem::path(plan).parent_path().string()));
+  const std::string folder = std::filesystem::path(plan).parent_path().string();
+  replace_word(words, "--out OUT", "--out " + in_shell(folder.empty() ? "DIR" : folder));
   replace_word(words, "--plan PLAN", "--plan " + in_shell(plan));
   return words;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "findings/costs.hpp"
@@ -18,6 +19,7 @@ namespace headgauge {
 namespace {
 
 constexpr Index kSinks = 4;                         // first tokens that a window keeps
+constexpr Index kLargest = 1 << 28;                 // tokens of a window
 constexpr int kShortestTrial = 64;                  // tokens, for a scan to try smaller caches
 constexpr int kSixteenths[] = {1, 2, 4, 6, 8, 12};  // of the text, by default
 // Operations for each query and key of a head in a scan of all metrics, beside one multiplication
@@ -28,7 +30,8 @@ constexpr int kCases = 32;  // 29 of 29 answers show that at least 90 % are kept
 Index size_of(const std::string& text) {
   Index size = 0;
   const char* const end = text.data() + text.size();
-  if (std::from_chars(text.data(), end, size).ptr == end && size > kSinks) return size;
+  if (std::from_chars(text.data(), end, size).ptr == end && size > kSinks && size <= kLargest)
+    return size;
   throw UsageError(fault("CompareRequest::windows",
                          fmt::format("whole numbers above {}, or auto", kSinks), in_quotes(text),
                          "correct the list"));
@@ -66,19 +69,23 @@ std::vector<std::string> add_windows(Input& input, CompareRequest& request) {
     const Index context = trained > 0 ? std::min(wanted, trained) : wanted;
     const Index longest = input.texts.empty() ? context : tokens_of_all(input, context);
     for (const int part : kSixteenths) {
-      if (is_auto) sizes.push_back(std::max(kSinks + 1, longest * part / 16));
+      const Index size = longest * part / 16;
+      if (is_auto && size > kSinks) sizes.push_back(size);
+    }
+    if (sizes.empty()) {
+      throw UsageError(fault("CompareRequest::windows", "a text of 7 tokens or more",
+                             fmt::format("one of {}", longest), "give a longer text"));
     }
     std::vector<int> chosen = {static_cast<int>(longest)};
     if (2 * window < longest && !is_auto)
       chosen.insert(chosen.begin(), static_cast<int>(2 * window));
     if (lengths.empty()) input.lengths = chosen;
     if (lengths.empty() && !input.texts.empty()) lengths = chosen;
-    if (longest < 2 * window) {
+    if (longest < 2 * window && longest > window) {
       notices.push_back(fmt::format(
           "a cache of {} tokens is measured at {} tokens alone, where the {} ends: {} tokens lose "
           "keys there, and a longer text says more",
-          window, longest, longest < context ? "text" : "context of the model",
-          std::max<Index>(0, longest - window)));
+          window, longest, longest < context ? "text" : "context of the model", longest - window));
     }
   }
   for (const Index size : sizes) {
@@ -104,7 +111,7 @@ Cases cases_to_compare(const Input& input, CompareRequest& request) {
     if (!input.model.has_tokenizer()) throw UsageError("the model has no tokenizer");
     return load_cases(input, tasks, options.scan.seed);
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::interrupted) throw;
+    if (error.kind() == ErrorKind::interrupted || error.kind() == ErrorKind::resource) throw;
     tasks = none;
     return {.notices = {fmt::format("no answers were asked for: {}", error.what())}};
   }
@@ -127,8 +134,9 @@ std::shared_ptr<HeadSource> open_to_compare(Input& input, CompareRequest& reques
 std::optional<double> pass_over_scan(const Input& input, const ScanRequest& request,
                                      const SourceInfo& source) {
   const ScanOptions& options = request.options;
-  const bool of_all = options.measures.empty() && options.own_measures.empty() &&
-                      options.layers.empty() && options.heads.empty();
+  const bool of_all =
+      (options.measures.empty() || std::ranges::count(options.measures, "all") > 0) &&
+      options.own_measures.empty() && options.layers.empty() && options.heads.empty();
   const bool as_it_is = options.own_normalizer == nullptr && options.own_pattern == nullptr &&
                         options.normalizer == "softmax" && options.pattern == "none" &&
                         request.plan.empty();
@@ -158,7 +166,14 @@ Results try_caches(HeadSource& source, const ScanOptions& options, RunObserver* 
   });
   if (compared.patterns.empty()) return {};  // the model's own windows are shorter
   const auto changes = make_interventions(compared, source.info());
-  return compare(source, compared, changes, observer, std::move(stop));
+  try {
+    return compare(source, compared, changes, observer, std::move(stop));
+  } catch (const AttentionError& error) {
+    Results none;
+    none.set_coord("pattern", std::vector<std::string>());
+    none.notices.push_back(fmt::format("every smaller cache is left out: {}", error.what()));
+    return none;
+  }
 }
 
 void add_caches(const Results& compared, Results& results) {
@@ -169,6 +184,10 @@ void add_caches(const Results& compared, Results& results) {
     names.push_back(patterns.label(k));
     kept.push_back(k);
   }
+  std::ranges::copy_if(
+      compared.notices, std::back_inserter(results.notices),
+      [](const std::string& one) { return one.find(" is left out: ") != one.npos; });
+  if (kept.empty()) return;
   results.set_coord(kSmaller, names);
   for (const char* name :
        {metric::loss_change, metric::loss_change_lost_keys, metric::answers_kept}) {

@@ -42,8 +42,10 @@ std::vector<Scope> resting_places(const Results& results) {
     FoundSink sink;
   };
   std::vector<std::pair<std::string, Place>> places;
-  for (const FoundSink& sink : results.text.sinks.value_or(std::vector<FoundSink>())) {
-    const std::string key = sink.position == 0 ? "" : sink.token.value_or("?");
+  auto sinks = results.text.sinks.value_or(std::vector<FoundSink>());
+  std::ranges::stable_sort(sinks, std::greater(), &FoundSink::heads);
+  for (const FoundSink& sink : sinks) {
+    const std::string key = sink.position == 0 ? "" : "later " + sink.token.value_or("");
     auto place = std::ranges::find(places, key, [](const auto& one) { return one.first; });
     if (place == places.end()) {
       if (places.size() == kMostPlaces) continue;
@@ -63,7 +65,7 @@ std::vector<Scope> resting_places(const Results& results) {
         .count("last_layer", place.sink.last_layer)
         .give("positions", place.positions)
         .give_if("is_first", token.empty());
-    if (token != "?") scope.give("token", legible(token));
+    if (place.sink.token) scope.give("token", legible(*place.sink.token));
   }
   return scopes;
 }

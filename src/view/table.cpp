@@ -120,8 +120,9 @@ class TableMaker {
     for (Index i = 0; i < dim->size(); ++i) {
       if (name == kTasks && std::ranges::count(tasks, i) == 0) continue;
       const std::string label = dim->label(i);
-      list.push_back(
-          {{{dim->name(), i}}, {declared_.lead ? pattern_in_words(label) : label}, {i}, i});
+      const bool in_words =
+          declared_.lead && (dim->name() == "pattern" || dim->name() == "smaller");
+      list.push_back({{{dim->name(), i}}, {in_words ? pattern_in_words(label) : label}, {i}, i});
     }
     return list;
   }
