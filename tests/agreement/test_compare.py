@@ -130,6 +130,17 @@ class CompareAgreement(unittest.TestCase):
 
         results = self.compare("--pattern", f"sinks:sinks={sinks},window={window}")
         intervention = Intervention(mask=kept)
+        outcome = self.reference.under(dict.fromkeys(self.heads, intervention))
+        change = outcome.losses - self.reference.trace.next_token_loss
+        lost = self.reference.losing_keys(0, intervention)[0].astype(bool)
+        for place, length in enumerate(LENGTHS):
+            rise, rows = (
+                results["metrics"]["loss_change_lost_keys"][part][1][place] for part in ("values", "rows")
+            )
+            of_lost = change[: length - 1][lost[: length - 1]]
+            self.assertEqual(rows, len(of_lost))
+            if len(of_lost) > 0:
+                self.near(rise, float(of_lost.mean()), LOSS, f"loss_change_lost_keys at {length}")
         self.check_losses(self.cell(results, 1), dict.fromkeys(self.heads, intervention), "sinks")
         self.check_outputs(results, 1, intervention, "sinks")
         layers = range(self.reference.model.config.layers)

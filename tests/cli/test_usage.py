@@ -43,8 +43,8 @@ class Commands(UsageTest):
             # The value of an unknown option must not pass for MODEL in silence.
             (USAGE, "scan --nonsense", '"--nonsense"', "headgauge scan --help"),
             (USAGE, "converge model --window 128", "see headgauge converge --help"),
-            (USAGE, "compare model --window 128", "write --pattern window:size=128,global=0"),
-            (USAGE, "compare model --window=128", "write --pattern window:size=128,global=0"),
+            (USAGE, "compare model --topk 128", "write --pattern topk:k=64"),
+            (USAGE, "compare model --topk=128", "write --pattern topk:k=64"),
             (USAGE, "scan", "expected MODEL, found none"),
             (USAGE, "inspect", "expected MODEL, found none"),
             (USAGE, "inspect model other", '"other"'),
@@ -81,7 +81,7 @@ class Commands(UsageTest):
         expected = self.succeed("scan", "model", "--tokens", "ids.txt", "a b.txt", "--lengths", "32").out
         found = self.succeed("scan", "model", "@words.txt").out
         self.assertEqual(found.partition(table)[2], expected.partition(table)[2])
-        self.assertIn("a b.txt (32 tokens)", found)
+        self.assertIn("ids.txt and 1 more   64 of 128 tokens", found)
         self.write("options.txt", "--quiet\n@words.txt\n")
         for word, says in (
             ("@none.txt", "none.txt: expected"),

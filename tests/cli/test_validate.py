@@ -22,7 +22,7 @@ class Validate(CommandTest):
         self.texts = ("model", "--tokens", "a.txt", "b.txt", "c.txt")
 
     def test_says_which_metrics_predict_the_loss(self) -> None:
-        results, done = self.saved("validate", *self.texts, *FEW)
+        results, done = self.saved("validate", *self.texts, *FEW, "--explain")
         self.assertEqual(results["command"], "validate")
         self.assertEqual(results["coords"]["text"], ["a.txt", "b.txt", "c.txt"])
         self.assertEqual(results["settings"]["level"], 0.05)
@@ -39,7 +39,7 @@ class Validate(CommandTest):
         tokens = results["text"]["tokens"]
         length = f"{min(tokens)} to {max(tokens)}" if min(tokens) < max(tokens) else tokens[0]
         self.assertRegex(
-            done.out, rf"(?m)^At L = {length}, under topk:k=16, where 83 % of the queries lose keys, \w+"
+            done.out, rf"(?m)^At {length} tokens, under topk:k=16, where 83 % of the queries lose keys, \w+"
         )
         losing = results["metrics"]["queries_losing_keys"]["values"][0][0]
         shares = dict(zip(results["coords"]["intervention"], losing, strict=True))
