@@ -16,11 +16,10 @@ SMALL = (
 class Synthetic(CommandTest):
     def test_table_and_files(self) -> None:
         done = self.succeed(*SMALL, "--out", "out")
-        about = "gaussian tokens, synthetic, 1 layer of 1 head, head size 6"
+        about = "gaussian tokens   synthetic, 1 layer x 1 head, 1 KV head each"
         for part in (
             about,
-            "run         softmax, 4 replicates",
-            "closed form",
+            "Rates and errors by scale",
             "Hardmax limit",
             "Worst query",
         ):
@@ -51,7 +50,7 @@ class Synthetic(CommandTest):
             arguments = [law if part == "gaussian" else part for part in SMALL]
             with self.subTest(law, more=more):
                 done = self.succeed(*arguments, *more)
-                self.assertIn(f"{law} tokens, synthetic", done.out)
+                self.assertIn(f"{law} tokens   synthetic", done.out)
         self.assertIn("has no known limit", self.succeed(*SMALL, "--normalizer", "topk:k=3").err)
 
     def test_refused(self) -> None:

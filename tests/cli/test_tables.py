@@ -55,7 +55,7 @@ class Tables(CommandTest):
                 self.assertTrue(edge.strip() or not part.strip() or "  " in row, (name, heading, row))
 
     def test_compare(self) -> None:
-        run = ("compare", *self.model, "--normalizer", "ssmax,topk:k=4")
+        run = ("compare", *self.model, "--normalizer", "ssmax,topk:k=4", "--measures", "all")
         whole = (
             "<normalizer | loss | change | KL | output | entr. | eff. | max | dist. | sep. | sens. | crit."
         )
