@@ -71,9 +71,9 @@ function makeAll(folder: string): string[] {
     ],
     [
       "compare",
-      ["compare", ...demo, "--lengths", "64,128", "--normalizer", "sparsemax,softmax:t=2,softmax:t=1.2,softmax:t=0.8,ssmax"],
+      ["compare", ...demo, "--measures", "all", "--lengths", "64,128", "--normalizer", "sparsemax,softmax:t=2,softmax:t=1.2,softmax:t=0.8,ssmax"],
     ],
-    ["patterns", ["compare", ...demo, "--lengths", "64", "--pattern", "window:size=8"]],
+    ["patterns", ["compare", ...demo, "--measures", "all", "--probe", "none", "--lengths", "64", "--pattern", "window:size=8"]],
     ["converge", ["converge", ...demo, "--lengths", "64,128", "--replicates", "20"]],
     ["phantom-strong", ["scan", ...phantom(strong)]],
     ["phantom-weak", ["scan", ...phantom(weak)]],
