@@ -8,7 +8,7 @@ import { LAWS } from "../../src/figures/laws";
 import { standardFigures } from "../../src/figures/standard";
 import { chosenPair } from "../../src/page/validity";
 import {
-  changing, madeCompare, madeConverge, madeDiff, madeJudgedPlan, madePieces, madeRandomKeys, madeResults, madeScan, madeSteps,
+  changing, madeCaches, madeCompare, madeConverge, madeDiff, madeJudgedPlan, madePieces, madeRandomKeys, madeResults, madeScan, madeSteps,
   madeSynthetic, madeValidate, PREDICTORS,
 } from "./made";
 import { column, drawn, expectWhole } from "./svg";
@@ -50,7 +50,7 @@ test("every figure is of metrics of the catalogue, which have the dim, and of la
 
 test("every figure is drawn of results that have its metrics, and is whole", () => {
   const files = [
-    madeScan(), madeConverge(), madeSynthetic(), madeSynthetic("sphere_"), madeCompare("normalizer"), madeCompare("pattern"),
+    madeScan(), madeConverge(), madeSynthetic(), madeSynthetic("sphere_"), madeCompare("normalizer"), madeCompare("pattern"), madeCaches(),
     madeDiff(), madeValidate(), madeJudgedPlan(), madeSteps(), madeRandomKeys(), madePieces(),
   ].map((made) => standardFigures(madeResults(made)));
   files.push(headFigures(madeResults(madeSteps()), { layer: 1, head: 0 }));

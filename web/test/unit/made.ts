@@ -396,3 +396,22 @@ export function madeCompare(dim: "normalizer" | "pattern"): Made {
     },
   };
 }
+
+// What smaller caches cost, on the text and in the answers of a task.
+export function madeCaches(): Made {
+  const compared = madeCompare("pattern");
+  return {
+    command: "compare",
+    coords: { ...compared.coords, outcome: ["text", "passkey"], served: [4096] },
+    metrics: {
+      ...compared.metrics,
+      loss_change_lost_keys: { dims: ["pattern", "length"], unit: "nats", stderr: true },
+      served_cache_share: { dims: ["pattern", "served"], unit: "1", value: ({ pattern }) => 1 / (1 + pattern!) },
+      does_task: { dims: ["outcome"], value: ({ outcome }) => [null, 1][outcome!]! },
+      answers_kept: {
+        dims: ["pattern", "outcome"], value: ({ outcome }) => [null, 0.75][outcome!]!,
+        low: ({ outcome }) => [null, 0.5][outcome!]!, high: ({ outcome }) => [null, 1][outcome!]!,
+      },
+    },
+  };
+}
