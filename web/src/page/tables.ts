@@ -38,15 +38,19 @@ export function tableBox(page: Page, names: readonly string[], options: () => Dr
 
 function section(page: Page, made: ViewTable, options: Drawn): HTMLElement {
   const id = idOf(made);
+  const title = made.title || made.columns[0]!.title; // a table without one has it above its rows
   return element(
     "section",
-    { class: "view-table", id, "aria-label": made.title },
-    element("h2", {}, made.title),
-    table({ caption: made.title, columns: columnsOf(made, options), rows: made.rows, ...orderIn(page, id, true) }),
+    { class: "view-table", id, "aria-label": title },
+    element("h2", {}, title),
+    table({ caption: title, columns: columnsOf(made, options), rows: made.rows, ...orderIn(page, id, true) }),
     made.left_out > 0 && note(`${count(made.left_out, "more row")}.`),
     ...explanations(made),
   );
 }
+
+// Of the table of roles, which has none on a terminal.
+const UNTITLED = ["heads", "role", "what they do"];
 
 const columnsOf = (made: ViewTable, { link }: Drawn): Column<ViewCell[]>[] =>
   made.columns.map(({ title, unit, number }, k) => {
@@ -59,7 +63,7 @@ const columnsOf = (made: ViewTable, { link }: Drawn): Column<ViewCell[]>[] =>
         : shownCell(cell(row));
     };
     const key = (row: ViewCell[]) => cell(row)[1] ?? (number ? NaN : cell(row)[0]);
-    return { id: `${k}`, title: title || unit, note: title && unit, numeric: number, key, show };
+    return { id: `${k}`, title: title || unit || (UNTITLED[k] ?? ""), note: title && unit, numeric: number, key, show };
   });
 
 function shownCell([text, , mark]: ViewCell): Node | string {

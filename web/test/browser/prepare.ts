@@ -125,7 +125,7 @@ function makeAll(folder: string): string[] {
   add("plan", (out) => {
     const small = ["--lengths", "64", "--curve", "0.25", "--random-plans", "4"];
     const lines = run(
-      "plan", "demo/model", "--text", a!, b!, "--confirm", c!, d!, ...small, "--out", out, "--quiet",
+      "plan", "demo/model", "--text", a!, b!, "--confirm", c!, d!, ...small, "--table", "--out", out, "--quiet",
     );
     writeFileSync(join(out, "printed.txt"), lines);
   });
