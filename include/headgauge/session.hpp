@@ -162,8 +162,8 @@ struct CompareRequest {
   std::vector<std::string> plans = {};  // plan files to compare with the unchanged model
   // Another text, on which interventions that lower the loss are measured again (confirm_gains()).
   Texts confirm = {};
-  // Without tasks, and with a pattern: 32 pass keys, if the model has a tokenizer; the probe "none"
-  // asks for nothing.
+  // A comparison of patterns that names no task asks for 32 pass keys if the model has a tokenizer.
+  // The probe "none" asks for nothing.
   TaskFiles tasks = {};
 };
 

@@ -208,7 +208,7 @@ void add_caches(const Results& compared, Results& results) {
 }
 
 void say_what_is_open(double pass, const Results& results, std::vector<SummaryLine>& lines) {
-  // Of `headgauge cache`; an answer takes three eighths of a pass with all losses.
+  // `headgauge cache` needs as many; an answer takes three eighths of a pass with all losses.
   constexpr double kPasses = 7 + 3 * kCases;
   Scope scope;
   scope.count("times", std::ceil(kPasses * pass));

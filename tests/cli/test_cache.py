@@ -134,6 +134,13 @@ class TriedByAScan(SharesTest):
         self.assertEqual(scan["metrics"]["smaller_loss_change"]["dims"], ["smaller", "outcome"])
         self.assertIsNotNone(scan["metrics"]["smaller_loss_change"]["values"][0][1])
 
+    def test_a_scan_that_is_cheaper_than_four_passes_says_what_is_not_measured(self) -> None:
+        self.succeed("scan", DEMO, "--text", TEXT, "--lengths", "64", "--out", "out")
+        results = self.results("out")
+        self.assertNotIn("smaller", results["coords"])
+        said = [line["text"] for line in results["summary"]]
+        self.assertTrue(any(text.startswith("What a smaller cache costs was not measured") for text in said))
+
     def test_a_scan_of_some_groups_or_heads_tries_none(self) -> None:
         for options in (("--measures", "weights,model"), ("--heads", "0.0"), ("--pattern", "window:size=16")):
             self.succeed("scan", DEMO, "--text", TEXT, "--lengths", "64", *options, "--out", "out", "--force")

@@ -49,7 +49,7 @@ function section(page: Page, made: ViewTable, options: Drawn): HTMLElement {
   );
 }
 
-// Of the table of roles, which has none on a terminal.
+// The columns of the table of roles have no titles on a terminal.
 const UNTITLED = ["heads", "role", "what they do"];
 
 const columnsOf = (made: ViewTable, { link }: Drawn): Column<ViewCell[]>[] =>
