@@ -10,18 +10,11 @@
 namespace headgauge::cli {
 
 view::Table claims_table(const Results& results, bool whole) {
-  const auto with = [&](Verdict verdict) {
-    return std::ranges::count(results.claims, verdict, &Claim::verdict);
-  };
-  view::Table table{
-      .name = "claims",
-      .label = "",
-      .title = fmt::format(
-          "Of {} claims, {} hold, {} do not hold, {} cannot be told, {} were not tested",
-          results.claims.size(), with(Verdict::holds), with(Verdict::does_not_hold),
-          with(Verdict::cannot_tell), with(Verdict::not_tested)),
-      .columns = {{.title = "", .number = false}, {.title = "", .number = false}},
-      .lead = true};
+  view::Table table{.name = "claims",
+                    .label = "",
+                    .title = "",
+                    .columns = {{.title = "", .number = false}, {.title = "", .number = false}},
+                    .lead = true};
   for (const Claim& claim : results.claims) {
     const view::Cell verdict{
         std::string(verdict_text(claim.verdict)), kUndefined,
@@ -40,9 +33,8 @@ view::Table claims_table(const Results& results, bool whole) {
                                       : "")}});
     table.rows.push_back({{}, {claim.measured}});
     if (!claim.turns.empty()) {
-      table.rows.push_back(
-          {{},
-           {fmt::format("It turns with a threshold of ours ({}).", fmt::join(claim.turns, "; "))}});
+      const std::string turns = fmt::format("{}", fmt::join(claim.turns, "; "));
+      table.rows.push_back({{}, {"It turns with a threshold of ours (" + turns + ")."}});
     }
     table.rows.push_back({{}, {}});
   }

@@ -59,46 +59,92 @@ nlohmann::ordered_json as_json(const FlagInfo& flag) {
           {"metric", metric != nullptr ? nlohmann::ordered_json(metric->name) : nullptr}};
 }
 
-// Entries of a metric or a flag, printed one per line.
-using Entries = std::vector<std::pair<std::string, std::string>>;
-
-void print_entries(const std::string& name, const Entries& entries) {
-  print("{}\n", name);
-  for (const auto& [entry, text] : entries) {
-    print_text(Painter(false).entry(Style::plain, "  " + entry, text, kTableWidth, 12));
+std::string traits_text(const NormalizerTraits& traits) {
+  std::string text = traits.simplex ? "weights sum to 1" : "weights need not sum to 1";
+  if (traits.sparse) text += ", exact zeros";
+  if (traits.by_position) {
+    text += ", depends on the query's position";
+  } else if (traits.length_aware) {
+    text += ", depends on the number of keys";
   }
+  if (!traits.increasing) text += ", not increasing in the logit";
+  return text;
 }
 
-void print_whole(const MetricInfo& metric) {
-  print_entries(
-      metric.name,
-      {{"title", metric.title},
-       {"meaning", metric.meaning},
-       {"unit", metric.unit},
-       {"formula", metric.formula},
-       {"source", metric.source},
-       {"group", metric.group},
-       {"command", "headgauge " + metric.command},
-       {"dims", fmt::format("{}", fmt::join(metric.all_dims(), ", "))},
-       {"position", metric.by_position ? twin_by_position(metric.name) : ""},
-       {"none", metric.none ? fmt::format("{:g} says that there is none", *metric.none) : ""},
-       {"interval", metric.interval},
-       {"p", metric.test},
-       {"flags", fmt::format("{}", fmt::join(metric.flags, ", "))}});
+// Example: [{"key": "t", "default": 1, "takes": "a number above 0"}].
+nlohmann::ordered_json parameters_json(const Parameters& parameters) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Parameter& parameter : parameters.declared()) {
+    nlohmann::ordered_json entry = {{"key", parameter.key}};
+    std::visit([&](const auto& initial) { entry["default"] = initial; }, parameter.initial);
+    entry["takes"] = parameter.takes();
+    entry["words"] = parameter.words;
+    list.push_back(std::move(entry));
+  }
+  return list;
 }
 
-void print_whole(const FlagInfo& flag) {
-  const MetricInfo* const metric = metric_of_flag(flag.name);
-  print_entries(flag.name, {{"kind", flag.role ? "a role of a head" : "a flag of a head"},
-                            {"meaning", flag.meaning},
-                            {"source", flag.source},
-                            {"metric", metric != nullptr ? metric->name : ""}});
+nlohmann::ordered_json as_json(const NormalizerInfo& info) {
+  const auto normalizer = make_normalizer(info);
+  const NormalizerTraits traits = normalizer->traits();
+  nlohmann::ordered_json lipschitz = traits.lipschitz;
+  if (std::isinf(traits.lipschitz)) lipschitz = nullptr;
+  return {{"name", info.name},
+          {"formula", info.formula},
+          {"parameters", info.parameters.text()},
+          {"source", info.source},
+          {"simplex", traits.simplex},
+          {"increasing", traits.increasing},
+          {"length_aware", traits.length_aware},
+          {"by_position", traits.by_position},
+          {"sparse", traits.sparse},
+          {"pointwise", traits.pointwise},
+          {"scaled_softmax", normalizer->softmax_scale({1, 0}).has_value()},
+          {"lipschitz", lipschitz},
+          {"bound", info.bound},
+          {"lemma1", info.lemma1},
+          {"accepts", parameters_json(info.parameters)}};
+}
+
+nlohmann::ordered_json as_json(const PatternInfo& info) {
+  return {{"name", info.name},
+          {"formula", info.formula},
+          {"parameters", info.parameters.text()},
+          {"source", info.source},
+          {"accepts", parameters_json(info.parameters)}};
+}
+
+template <class Infos>
+int print_all(const Infos& infos) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const auto& info : infos) list.push_back(as_json(info));
+  print("{}\n", list.dump(2));
+  return 0;
+}
+
+std::string words_of(const nlohmann::ordered_json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_null() || value == false) return "";
+  if (!value.is_array()) return value == true ? "yes" : value.dump();
+  std::vector<std::string> parts;
+  for (const auto& part : value) parts.push_back(words_of(part));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// Prints the fields that say something, one per line.
+void print_fields(const nlohmann::ordered_json& one) {
+  for (const auto& [key, value] : one.items()) {
+    const bool is_name = key == "name";
+    if (is_name) print("{}\n", words_of(value));
+    if (is_name || words_of(value).empty()) continue;
+    print_text(Painter(false).entry(Style::plain, "  " + key, words_of(value), kTableWidth, 14));
+  }
 }
 
 // Shows the metric or flag of that name; a metric's twin by position is in the same entry.
 int show_measure(bool json, const std::string& name) {
   const auto show = [&](const auto& one) {
-    json ? print("{}\n", as_json(one).dump(2)) : print_whole(one);
+    json ? print("{}\n", as_json(one).dump(2)) : print_fields(as_json(one));
     return 0;
   };
   std::vector<std::string> known;
@@ -136,12 +182,9 @@ int list_measures(bool json, const std::string& chosen) {
     return metric.kind != MetricKind::hidden && (chosen.empty() || metric.group == chosen);
   };
   if (json) {
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const MetricInfo& metric : all_metrics()) {
-      if (is_listed(metric)) list.push_back(as_json(metric));
-    }
-    print("{}\n", list.dump(2));
-    return 0;
+    std::vector<MetricInfo> listed;
+    std::ranges::copy_if(all_metrics(), std::back_inserter(listed), is_listed);
+    return print_all(listed);
   }
   bool first = true;
   for (const MetricGroup& group : groups) {
@@ -159,79 +202,21 @@ int list_measures(bool json, const std::string& chosen) {
   return 0;
 }
 
-std::string traits_text(const NormalizerTraits& traits) {
-  std::string text = traits.simplex ? "weights sum to 1" : "weights need not sum to 1";
-  if (traits.sparse) text += ", exact zeros";
-  if (traits.by_position) {
-    text += ", depends on the query's position";
-  } else if (traits.length_aware) {
-    text += ", depends on the number of keys";
-  }
-  if (!traits.increasing) text += ", not increasing in the logit";
-  return text;
-}
-
-// Example: [{"key": "t", "default": 1, "takes": "a number above 0"}].
-nlohmann::ordered_json parameters_json(const Parameters& parameters) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const Parameter& parameter : parameters.declared()) {
-    nlohmann::ordered_json entry = {{"key", parameter.key}};
-    std::visit([&](const auto& initial) { entry["default"] = initial; }, parameter.initial);
-    entry["takes"] = parameter.takes();
-    entry["words"] = parameter.words;
-    list.push_back(std::move(entry));
-  }
-  return list;
-}
-
 int list_normalizers(bool json) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  if (json) return print_all(normalizers());
   for (const NormalizerInfo& info : normalizers()) {
-    const auto normalizer = make_normalizer(info);
-    const NormalizerTraits traits = normalizer->traits();
-    if (json) {
-      nlohmann::ordered_json lipschitz = traits.lipschitz;
-      if (std::isinf(traits.lipschitz)) lipschitz = nullptr;
-      list.push_back({{"name", info.name},
-                      {"formula", info.formula},
-                      {"parameters", info.parameters.text()},
-                      {"source", info.source},
-                      {"simplex", traits.simplex},
-                      {"increasing", traits.increasing},
-                      {"length_aware", traits.length_aware},
-                      {"by_position", traits.by_position},
-                      {"sparse", traits.sparse},
-                      {"pointwise", traits.pointwise},
-                      {"scaled_softmax", normalizer->softmax_scale({1, 0}).has_value()},
-                      {"lipschitz", lipschitz},
-                      {"bound", info.bound},
-                      {"lemma1", info.lemma1},
-                      {"accepts", parameters_json(info.parameters)}});
-    } else {
-      print("{}{}{}\n    {}\n    {}; sup ||J||_2: {}\n    Lemma 1 {}\n    {}\n", info.name,
-            info.parameters.empty() ? "" : ":", info.parameters.text(), info.formula,
-            traits_text(traits), info.bound, info.lemma1, info.source);
-    }
+    print("{}{}{}\n    {}\n    {}; sup ||J||_2: {}\n    Lemma 1 {}\n    {}\n", info.name,
+          info.parameters.empty() ? "" : ":", info.parameters.text(), info.formula,
+          traits_text(make_normalizer(info)->traits()), info.bound, info.lemma1, info.source);
   }
-  if (json) print("{}\n", list.dump(2));
   return 0;
 }
 
 int list_patterns(bool json) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  if (json) return print_all(patterns());
   for (const PatternInfo& info : patterns()) {
-    if (json) {
-      list.push_back({{"name", info.name},
-                      {"formula", info.formula},
-                      {"parameters", info.parameters.text()},
-                      {"source", info.source},
-                      {"accepts", parameters_json(info.parameters)}});
-    } else {
-      print("{}:{}\n    {}\n    {}\n", info.name, info.parameters.text(), info.formula,
-            info.source);
-    }
+    print("{}:{}\n    {}\n    {}\n", info.name, info.parameters.text(), info.formula, info.source);
   }
-  if (json) print("{}\n", list.dump(2));
   return 0;
 }
 

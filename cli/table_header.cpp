@@ -12,6 +12,7 @@
 #include "cli/run_lines.hpp"
 #include "cli/table_style.hpp"
 #include "headgauge/cells.hpp"
+#include "headgauge/memory.hpp"
 #include "headgauge/metric_names.hpp"
 #include "headgauge/text.hpp"
 
@@ -109,28 +110,21 @@ std::string text_line(const Results& results, std::size_t width) {
                 width);
 }
 
-// Returns a number of bytes with its unit, in powers of 1000.
-std::string bytes_text(double bytes) {
-  const char* const units[] = {"bytes", "kB", "MB", "GB", "TB"};
-  std::size_t unit = 0;
-  for (; bytes >= 1000 && unit + 1 < std::size(units); ++unit) bytes /= 1000;
-  return fmt::format("{} {}", bytes < 10 ? rounded(bytes) : fmt::format("{:.0f}", bytes),
-                     units[unit]);
-}
-
 // Example: "KV cache   23 kB a token in 16 bits, 189 MB at the trained 8192 tokens"; empty for a
 // model without one, or of which not all layers are known.
 std::string cache_line(const Results& results, std::size_t width) {
   const ModelRecord& model = results.model;
   const Index layers = results.coord("layer") == nullptr ? 0 : results.coord_size("layer");
-  const bool is_encoder = model.family.value_or("").find("bert") != std::string::npos;
+
   if (!model.kv_heads || model.head_dim.value_or(0) == 0 || model.layers.value_or(-1) != layers ||
-      !model.causal.value_or(true) || is_encoder) {
+      !model.causal.value_or(true)) {
     return "";
   }
-  const auto of_layer = static_cast<double>(Index{4} * *model.kv_heads * *model.head_dim);
-  std::string text =
-      fmt::format("{} a token in 16 bits", bytes_text(static_cast<double>(layers) * of_layer));
+  const Index of_layer = 4 * Index{*model.kv_heads} * *model.head_dim;
+  const auto bytes = [&](double tokens) {
+    return format_bytes(static_cast<std::size_t>(tokens * static_cast<double>(of_layer)));
+  };
+  std::string text = bytes(static_cast<double>(layers)) + " a token in 16 bits";
   const auto length = model.trained_length ? model.trained_length : model.positions;
   double tokens = 0;
   for (Index l = 0; l < layers; ++l) {
@@ -138,7 +132,7 @@ std::string cache_line(const Results& results, std::size_t width) {
     tokens += window > 0 ? std::min(window, all) : all;
   }
   if (length) {
-    text += fmt::format(", {} at the trained {} tokens", bytes_text(of_layer * tokens), *length);
+    text += fmt::format(", {} at the trained {} tokens", bytes(tokens), *length);
   }
   return spaced({"KV cache", text}, width);
 }

@@ -155,7 +155,7 @@ class ModelSource : public HeadSource {
 // differentiate.
 void require_derivative(const Normalizer& rule);
 
-// Runs a checkpoint over documents; model_families() lists the supported families. Cuts every
+// Runs a checkpoint over documents. Cuts every
 // document to the model's longest context. Throws UnsupportedError for an unknown family,
 // BadInputError if config, tensors or token ids are inconsistent.
 std::unique_ptr<ModelSource> make_model_source(Checkpoint checkpoint,
@@ -194,8 +194,5 @@ struct ModelSummary {
   std::string prefix;          // prefix of the tensor names
 };
 ModelSummary summarize_model(const Checkpoint& checkpoint);
-
-// Lists the model_type values that make_model_source knows.
-std::vector<std::string> model_families();
 
 }  // namespace headgauge

@@ -24,16 +24,16 @@ struct Drawing {
   std::string svg;
 };
 
+enum class Theme { light, dark };
+
 // Draws the standard figures of results: those that need no choice of a head. Uses the page's code
 // in a JavaScript engine inside the library, which has no access to files or network. Equal results
 // give equal bytes.
-std::vector<Drawing> draw_figures(const Results& results);
+std::vector<Drawing> draw_figures(const Results& results, Theme theme = Theme::light);
 
 // Writes drawings as NAME.svg into an existing folder and returns the paths. ResourceError if one
 // cannot be written.
 std::vector<std::string> write_drawings(const std::vector<Drawing>& drawings,
                                         const std::string& folder);
-// Draws the figures and writes them.
-std::vector<std::string> write_figures(const Results& results, const std::string& folder);
 
 }  // namespace headgauge

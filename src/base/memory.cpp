@@ -132,9 +132,11 @@ void out_of_memory(const char* what, std::size_t bytes) noexcept {
 }
 
 std::string format_bytes(std::size_t bytes) {
-  const auto value = static_cast<double>(bytes);
-  if (value >= 1e9) return fmt::format("{:.1f} GB", value / 1e9);
-  return fmt::format("{:.0f} MB", std::max(1.0, value / 1e6));
+  const char* const units[] = {"bytes", "kB", "MB", "GB", "TB"};
+  auto value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (; value >= 999.5 && unit + 1 < std::size(units); ++unit) value /= 1000;
+  return fmt::format("{:.3g} {}", value, units[unit]);
 }
 
 void require_memory(std::size_t needed, const std::string& what, const std::string& advice) {

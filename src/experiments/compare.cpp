@@ -307,13 +307,14 @@ class Comparison {
       NextTokenMetrics metrics(info, {dim}, repeats, tasks, true, results);
       for (std::size_t k = 0; k < predicted_.size(); ++k) {
         const std::vector<Index> cell = {static_cast<Index>(k)};
-        metrics.put(cell, predicted_[0], predicted_[k]);
-        if (k == 0 || !info.causal || dim != "pattern") continue;
-        const Intervention& change = interventions_[finished_[k - 1]];
-        const auto is_own = [&](const auto& own) { return own->info().name == change.label; };
-        if (std::ranges::any_of(options_.own_patterns, is_own)) continue;  // may read the vectors
-        const Index whole = queries_with_all_keys(change.heads, info, plan_.longest());
-        metrics.put_losing_keys(cell, predicted_[0], predicted_[k], whole);
+        std::optional<Index> whole;
+        if (k > 0 && info.causal && dim == "pattern") {
+          const Intervention& change = interventions_[finished_[k - 1]];
+          const auto is_own = [&](const auto& own) { return own->info().name == change.label; };
+          if (std::ranges::none_of(options_.own_patterns, is_own))  // which may read the vectors
+            whole = queries_with_all_keys(change.heads, info, plan_.longest());
+        }
+        metrics.put(cell, predicted_[0], predicted_[k], whole);
       }
       return;
     }

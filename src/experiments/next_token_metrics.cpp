@@ -109,7 +109,7 @@ NextTokenMetrics::NextTokenMetrics(const SourceInfo& source, std::vector<std::st
 }
 
 void NextTokenMetrics::put(std::span<const Index> cell, const Predictions& original,
-                           const Predictions& intervention) {
+                           const Predictions& intervention, std::optional<Index> whole) {
   if (answers_) {
     answers_->put(cell, intervention);
     answers_->put_change(cell, original, intervention);
@@ -117,6 +117,10 @@ void NextTokenMetrics::put(std::span<const Index> cell, const Predictions& origi
   if (loss_ == nullptr) return;
   const Series own = text_losses(source_, intervention);
   const Series change = differences(own, text_losses(source_, original));
+  Series of_losing = change;  // of the tokens whose queries lose keys
+  for (std::vector<double>& of : of_losing) {
+    of.erase(of.begin(), of.begin() + std::min(whole.value_or(0), std::ssize(of)));
+  }
   const Series divergence = divergences(intervention);
   const Series same = agreements(source_, intervention, original);
   std::vector<Index> full(cell.begin(), cell.end());
@@ -131,36 +135,19 @@ void NextTokenMetrics::put(std::span<const Index> cell, const Predictions& origi
     change_->set(of_text, with_t_test(series_statistics(change, length - 1)));
     divergence_->set(full, series_statistics(divergence, length));
     same_token_->set(full, series_statistics(same, length - 1));
+    if (!whole || length - 1 <= *whole) continue;
+    if (of_losing_ == nullptr) {
+      of_losing_ = &add_declared(results_, metric::loss_change_lost_keys, divergence_->dim_names())
+                        .with_standard_errors()
+                        .with_rows();
+    }
+    of_losing_->set(full, with_t_test(series_statistics(of_losing, length - 1 - *whole)));
   }
   if (by_gap_ == nullptr) return;
   const std::vector<Estimate> changes = repeats_.means(change);
   by_gap_->set_along(cell, repeats_.means(own));
   change_by_gap_->set_along(cell, changes);
   reach_->set(cell, {.value = first_octave_above(changes, kLost)});
-}
-
-void NextTokenMetrics::put_losing_keys(std::span<const Index> cell, const Predictions& original,
-                                       const Predictions& intervention, Index whole) {
-  if (loss_ == nullptr) return;
-  Series change = differences(text_losses(source_, intervention), text_losses(source_, original));
-  for (std::vector<double>& of : change) {
-    of.erase(of.begin(), of.begin() + std::min(whole, std::ssize(of)));
-  }
-  std::vector<std::string> dims = change_->dim_names();
-  std::erase(dims, kOutcome);
-  LabelledArray* metric = results_.metric(metric::loss_change_lost_keys);
-  if (metric == nullptr) {
-    metric = &add_declared(results_, metric::loss_change_lost_keys, dims)
-                  .with_standard_errors()
-                  .with_rows();
-  }
-  std::vector<Index> at(cell.begin(), cell.end());
-  at.push_back(0);
-  const auto lengths = results_.coord_numbers("length");
-  for (; at.back() < std::ssize(lengths); ++at.back()) {
-    const Index count = static_cast<Index>(lengths[at.back()]) - 1 - whole;
-    if (count > 0) metric->set(at, with_t_test(series_statistics(change, count)));
-  }
 }
 
 std::vector<TokenLoss> find_token_losses(const SourceInfo& source,

@@ -24,12 +24,10 @@ class NextTokenMetrics {
   NextTokenMetrics(const SourceInfo& source, std::vector<std::string> dims,
                    const RepeatGaps& repeats, const TaskSet& tasks, bool curves, Results& results);
   // Fills in the lengths of one cell along `dims` (without length). The change is paired: its
-  // standard error comes from the differences token by token.
+  // standard error comes from the differences token by token. `whole`, of a pattern: the number of
+  // the first queries that keep all their keys; the others have a change of their own.
   void put(std::span<const Index> cell, const Predictions& original,
-           const Predictions& intervention);
-  // The same of the tokens behind the first `whole` alone, whose queries keep all their keys.
-  void put_losing_keys(std::span<const Index> cell, const Predictions& original,
-                       const Predictions& intervention, Index whole);
+           const Predictions& intervention, std::optional<Index> whole = {});
 
  private:
   const SourceInfo& source_;
@@ -39,6 +37,7 @@ class NextTokenMetrics {
   LabelledArray* change_ = nullptr;
   LabelledArray* divergence_ = nullptr;
   LabelledArray* same_token_ = nullptr;
+  LabelledArray* of_losing_ = nullptr;  // null until a query loses keys
   const RepeatGaps& repeats_;
   LabelledArray* by_gap_ = nullptr;  // these three are null if no tokens are known
   LabelledArray* change_by_gap_ = nullptr;

@@ -138,10 +138,4 @@ std::unique_ptr<ModelSource> make_model_source(Checkpoint checkpoint,
                                  options);
 }
 
-std::vector<std::string> model_families() {
-  std::vector<std::string> names;
-  for (const Family& family : families()) names.emplace_back(family.model_type);
-  return names;
-}
-
 }  // namespace headgauge

@@ -15,6 +15,7 @@
 #include "headgauge/cells.hpp"
 #include "headgauge/flags.hpp"
 #include "headgauge/metric_names.hpp"
+#include "headgauge/patterns.hpp"
 #include "headgauge/view.hpp"
 #include "results/header.hpp"
 
@@ -85,6 +86,16 @@ Json flag_words(const Results& results) {
     words[info.name] = {{"meaning", info.meaning},
                         {"means", info.means},
                         {"next", with_commands(results, info.next)}};
+  }
+  return words;
+}
+
+// Says in words which keys a pattern keeps, where its name is longer.
+Json pattern_words(const Results& results) {
+  Json words = Json::object();
+  const Dimension* patterns = results.coord("pattern");
+  for (Index k = 0; patterns != nullptr && k < patterns->size(); ++k) {
+    words[patterns->label(k)] = pattern_in_words(patterns->label(k));
   }
   return words;
 }
@@ -178,10 +189,11 @@ std::string overview_text(const Results& results, const std::vector<PageMetric>&
   std::ranges::move(view::change_tables(results, kChangesShown), std::back_inserter(tables));
   Json header = header_to_json(results);
   keep_first_of_head(results, header);
+  header["flag_words"] = flag_words(results);
+  header["pattern_words"] = pattern_words(results);
   return json_text(Json{{"header", std::move(header)},
                         {"metrics", std::move(list)},
-                        {"tables", view::to_json(tables)},
-                        {"flag_words", flag_words(results)}});
+                        {"tables", view::to_json(tables)}});
 }
 
 std::string numbers_text(const LabelledArray& metric) {

@@ -11,10 +11,11 @@
 
 namespace headgauge {
 
-std::vector<Drawing> draw_figures(const Results& results) {
+std::vector<Drawing> draw_figures(const Results& results, Theme theme) {
   report::require_bundle();
   const std::vector<report::PageMetric> metrics = report::page_metrics(results);
-  const auto load = [&](std::string_view element) {
+  const auto load = [&](std::string_view element) -> std::string {
+    if (element == "theme") return theme == Theme::dark ? "dark" : "light";
     const auto found = std::ranges::find(metrics, element, &report::PageMetric::element);
     return found == metrics.end() ? "" : report::numbers_text(found->array);
   };
@@ -27,10 +28,6 @@ std::vector<Drawing> draw_figures(const Results& results) {
     drawings.push_back({one.at("name"), one.at("title"), std::move(svg)});
   }
   return drawings;
-}
-
-std::vector<std::string> write_figures(const Results& results, const std::string& folder) {
-  return write_drawings(draw_figures(results), folder);
 }
 
 std::vector<std::string> write_drawings(const std::vector<Drawing>& drawings,

@@ -17,7 +17,7 @@ namespace headgauge {
 // Places along dims, and a head if they are those of one.
 using Picks = std::vector<std::pair<std::string, Index>>;
 struct Spot {
-  Picks picks;
+  Picks picks = {};
   std::optional<HeadName> head = std::nullopt;
 };
 Spot spot_of(const HeadName& head);

@@ -263,7 +263,8 @@ class Scan {
     for (const auto& measure : tables_.measures) measure->derive(statistics, results);
     results.passages = passages_around(results.examples, source_);
     // The keys of cross-attention are not tokens of the text.
-    const bool shown = info_.documents.size() == 1 && results.model.attention != "cross";
+    const bool one = info_.documents.size() == 1 || !info_.is_measured(1);
+    const bool shown = one && results.model.attention != "cross";
     if (!results.text.sinks || !shown) return;
     const std::vector<std::string> texts = source_.token_texts(0);
     for (FoundSink& sink : *results.text.sinks) {

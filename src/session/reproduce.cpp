@@ -21,7 +21,7 @@ std::vector<std::string> draw(const Results& results, const std::string& folder)
   write_report(results, page);
   const auto figures = (std::filesystem::path(folder) / kFiguresFolder).string();
   const MadeFolder made(figures, kOutAdvice);
-  const auto drawn = write_figures(results, figures);
+  const auto drawn = write_drawings(draw_figures(results), figures);
   return {page, fmt::format("{} ({} SVG files)", figures, drawn.size())};
 }
 

@@ -96,9 +96,9 @@ Results Session::scan(ScanRequest request) {
     plan.describe(measured);
     measured.partial = measured.partial || caches.partial;
     if (caches.coord("pattern") != nullptr) add_caches(caches, measured);
-    complete(measured, {input, options_of(request), "ScanRequest::", [&](const Results& results) {
-                          std::vector<SummaryLine> lines = summarize(results);
-                          if (pass) say_what_is_open(*pass, results, lines);
+    complete(measured, {input, options_of(request), "ScanRequest::", [&](const Results& scanned) {
+                          std::vector<SummaryLine> lines = summarize(scanned);
+                          if (pass) say_what_is_open(*pass, scanned, lines);
                           return lines;
                         }});
     return measured;

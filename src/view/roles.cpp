@@ -65,7 +65,9 @@ std::vector<Scope> resting_places(const Results& results) {
         .count("last_layer", place.sink.last_layer)
         .give("positions", place.positions)
         .give_if("is_first", token.empty());
-    if (place.sink.token) scope.give("token", legible(*place.sink.token));
+    const std::string word = place.sink.token.value_or("");
+    const auto start = word.find_first_not_of(' ');  // a line must not break behind its quote
+    if (start != word.npos) scope.give("token", legible(word.substr(start)));
   }
   return scopes;
 }

@@ -196,9 +196,9 @@ TEST(Reading, RefusesWhatIsTooLargeBeforeItIsRead) {
   const std::string path = folder / "sparse";
   write_atomically(path, "");
   fs::resize_file(path, kLargestConfig + 1);
-  expect_error(ErrorKind::bad_input, path, "a file of at most 67 MB", [&] { read_file(path); });
+  expect_error(ErrorKind::bad_input, path, "a file of at most 67.1 MB", [&] { read_file(path); });
   fs::resize_file(path, kLargestText + 1);
-  expect_error(ErrorKind::bad_input, path, "a file of at most 1.1 GB", [&] { read_stream(path); });
+  expect_error(ErrorKind::bad_input, path, "a file of at most 1.07 GB", [&] { read_stream(path); });
 }
 
 TEST(Reading, WaitsForAllThatAPipeGives) {

@@ -217,10 +217,10 @@ class Read(FilesTest):
         for name in ("model/config.json", "l.json"):
             self.write(name, "{}")
             os.truncate(self.folder / name, 65 << 20)
-        self.refuse(BAD_INPUT, *self.scan, says=("model/config.json", "at most 67 MB"))
+        self.refuse(BAD_INPUT, *self.scan, says=("model/config.json", "at most 67.1 MB"))
         self.write("results.json", MADE.read_text())
         words = "diff results.json results.json --limits l.json"
-        self.refuse_each((BAD_INPUT, words, "l.json", "at most 67 MB"))
+        self.refuse_each((BAD_INPUT, words, "l.json", "at most 67.1 MB"))
 
     def test_a_file_that_does_not_fit_in_memory(self) -> None:
         self.write("r.json", "{}")

@@ -39,9 +39,11 @@ class TestScreen(CommandTest):
             r"^Written to out; in pictures: headgauge report out$",
         ):
             self.assertRegex(text, re.compile(part, re.MULTILINE))
-        self.assertRegex(
-            " ".join(text.split()), r'over 5 % goes to the word ".*" at \d+.* in layers? [0-9-]+'
-        )
+        found = r'over 5 % goes to the word ".*" at \d+.* in layers? [0-9-]+'
+        self.assertRegex(" ".join(text.split()), found)
+        probed = ("--probe", "passkey", "--cases", "1", "--measures", "weights,roles,answers")
+        text = self.answer("scan", MODEL, "--text", TEXT, *probed, lines=25)  # beside the cases
+        self.assertRegex(" ".join(text.split()), found)
         for term in ("wide", "octave", "critical N", "L = ", "embedding"):
             self.assertNotIn(term, text)
 
@@ -84,5 +86,7 @@ class TestScreen(CommandTest):
         self.assertRegex(changed, "The largest change")
         self.assertRegex(self.answer("series", "scan-1", "scan-2"), r"Roles, and the step")
         claims = self.answer("reproduce", "limits", "--results", "scan-1", "--out", "claims")
-        self.assertRegex(claims, r"Of \d+ claims, \d+ hold, \d+ do not hold, \d+ cannot be told, \d+ were")
+        self.assertRegex(
+            claims, r"Of \d+ claims, \d+ holds?, \d+ do(es)? not hold, \d+ (is|are) undecided, \d+ "
+        )
         self.assertRegex(claims, r"(?m)^cannot tell  \S")

@@ -76,7 +76,7 @@ TEST(Figures, AreDrawnFromWhatWasMeasured) {
   options.threads = 2;
   const Results results = scan(*source, options);
   const testing::TemporaryFolder folder("report-figures");
-  const auto paths = write_figures(results, folder.path());
+  const auto paths = write_drawings(draw_figures(results), folder.path());
   EXPECT_GE(paths.size(), 5U);
   for (const std::string& path : paths) {
     const std::string svg = read_text_file(path);

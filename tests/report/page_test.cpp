@@ -309,7 +309,7 @@ Results with_examples(int count, int texts) {
 TEST(Page, SaysWhatEveryFlagMeans) {
   const Results results = made_results();
   auto scripts = scripts_of(page_of(results));
-  const Json words = json_of(scripts["headgauge-data"])["flag_words"];
+  const Json words = json_of(scripts["headgauge-data"])["header"]["flag_words"];
   ASSERT_EQ(words.size(), flag_infos().size());
   for (const FlagInfo& info : flag_infos()) {
     EXPECT_EQ(words[info.name]["meaning"], info.meaning);

@@ -335,7 +335,7 @@ TEST_F(TaskFile, OfTextNeedsATokenizer) {
 TEST_F(TaskFile, HasLinesOfBoundedLength) {
   const std::string line((std::size_t{16} << 20) + 1, ' ');
   EXPECT_EQ(fault_of("\n" + line),
-            " line 2: expected at most 17 MB, found more; give one case a line, as docs/tasks.md "
+            " line 2: expected at most 16.8 MB, found more; give one case a line, as docs/tasks.md "
             "says");
   // A tokenizer takes 130 times the memory of a text.
   const std::string prompt(std::size_t{4} << 20, 'a');

@@ -1,6 +1,7 @@
 // Tables that are made from a declaration, on results made by hand.
 #include "view/declared_table.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -84,6 +85,19 @@ TEST(DeclaredTable, WritesIntervalsAndMarksWhatATestShows) {
   EXPECT_EQ(table.rows[0][1].mark, Mark::none);
   EXPECT_EQ(table.rows[1][1].mark, Mark::strong);
   EXPECT_EQ(table.rows[2][1].mark, Mark::none) << "p is above .05";
+}
+
+TEST(DeclaredTable, ANumberThatRoundsToZeroHasNoMinus) {
+  Results r = comparison();
+  r.metric(metric::loss_change)->set({1, 0, 1}, {.value = -0.001, .standard_error = 0.002});
+  for (const auto& [show, expected] :
+       {std::pair("signed", "+0.00 ± 0.00"), std::pair("fixed", "0.00 ± 0.00"),
+        std::pair("nats", "-0.0010 ± 0.0020")}) {
+    const Table table = only(r, fmt::format(R"({{"name": "t", "rows": ["change"], "columns": [
+             {{"metric": "loss_change", "title": "change", "show": "{}", "error": true}}]}})",
+                                            show));
+    EXPECT_EQ(table.rows[1][1].text, expected) << show;
+  }
 }
 
 TEST(DeclaredTable, HasAColumnForEachTaskAndFaintRowsWhereItIsNotDone) {

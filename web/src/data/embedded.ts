@@ -11,7 +11,6 @@ const EXAMPLES_ID = "headgauge-examples";
 interface Overview {
   header: Header;
   metrics: (MetricInfo & { element: string })[];
-  flag_words?: Header["flag_words"];
   tables?: ViewTable[];
 }
 
@@ -21,10 +20,10 @@ export function resultsFromOverview(
   load: (element: string) => Promise<RawNumbers> | RawNumbers,
   examples?: () => Promise<Examples>,
 ): Results {
-  const { header, metrics, flag_words = {}, tables } = JSON.parse(text) as Overview;
+  const { header, metrics, tables } = JSON.parse(text) as Overview;
   const elements = new Map(metrics.map((metric) => [metric.name, metric.element]));
   return new Results(
-    { ...header, flag_words },
+    header,
     new Map(metrics.map(({ element: _, ...info }) => [info.name, info])),
     (name) => load(elements.get(name)!),
     examples,

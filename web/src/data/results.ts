@@ -114,6 +114,7 @@ export interface Header {
   coords: Record<string, Label[]>;
   flags: Flag[];
   flag_words?: Readonly<Record<string, FlagWords>>; // by name; pages have them, files do not
+  pattern_words?: Readonly<Record<string, string>>; // the same
   notices: string[];
   timings: Record<string, number>;
   summary?: Sentence[];

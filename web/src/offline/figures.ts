@@ -9,12 +9,12 @@ import { SmallDocument, svgText } from "./dom";
 const width = 720;
 
 // Returns, for each standard figure that the results have data for, its file name without the
-// ending, its title and its SVG. `load` returns the JSON text of an element of the overview. All
-// are JSON texts, because the engine passes only text.
+// ending, its title and its SVG. `load` returns the JSON text of an element of the overview, and
+// light or dark for "theme". All are texts, because the engine passes nothing else.
 export function draw(overview: string, load: (element: string) => string): string {
   const results = resultsFromOverview(overview, (name) => JSON.parse(load(name)) as RawNumbers);
   const document = new SmallDocument() as unknown as Document;
-  const options = { document, width, dark: false, titled: true };
+  const options = { document, width, dark: load("theme") === "dark", titled: true };
   return JSON.stringify(
     standardFigures(results).map((figure) => ({
       name: figure.id,

@@ -1,13 +1,13 @@
 // The claims of a paper next to the measured values, each with its figure.
-import type { Claim, Results } from "../data/results";
+import type { Claim } from "../data/results";
 import type { Figure } from "../figures/figure";
-import { formatNumber } from "../figures/format";
 import { limitsFigures, tokensFigures } from "../figures/papers";
 import { formatAddress } from "./address";
 import { div, element, list, terms, type Child } from "./element";
+import { answer } from "./findings";
+import { about } from "./overview";
 import type { Opened, Page, View } from "./page";
 import { picture } from "./picture";
-import { nameOf } from "./words";
 
 const MARKS: Readonly<Record<string, string>> = {
   holds: "✓",
@@ -38,14 +38,8 @@ async function open(page: Page): Promise<Opened> {
   return {
     node: div(
       "",
-      element("h1", {}, "The paper's claims, and what was measured"),
-      element("p", { class: "facts" }, about(results)),
-      element(
-        "p", { class: "facts" },
-        `Of ${listed.length} claims ${tally(listed)}. Each verdict is computed by the test that ` +
-          `stands with it; of a theorem it checks the code.`,
-      ),
-      list("facts", basis(listed)),
+      about(results),
+      answer(results, div("")),
       list("verdicts", listed.map(linked)),
       element("ol", { class: "claims" }, ...listed.map((claim, k) => claimCard(page, claim, drawn[k]))),
     ),
@@ -54,25 +48,6 @@ async function open(page: Page): Promise<Opened> {
       requestAnimationFrame(() => document.getElementById(claimId(page.address.item))?.scrollIntoView());
     },
   };
-}
-
-// What the verdicts rest on, a line each.
-export function basis(claims: readonly Claim[]): string[] {
-  const tested = claims.filter(({ verdict: found }) => found !== "not tested");
-  const theorems = tested.filter(({ theorem }) => theorem);
-  const read = tested.length - theorems.length;
-  const ours = theorems.filter((claim) => claim.ours).length;
-  const turning = tested.filter(({ turns }) => (turns ?? []).length > 0);
-  return [
-    `On a theorem: ${theorems.length}, ${ours} of them headgauge's own.`,
-    `On a reading of the paper that stands with the claim: ${read}.`,
-    `By chance: a claim at the border of its range gets a wrong verdict in at most 2.5 % of texts, ` +
-      `so at most ${formatNumber(0.025 * read)} of the ${read}.`,
-    turning.length === 0
-      ? "If a threshold of ours moves by a fifth, no verdict turns."
-      : `If a threshold of ours moves by a fifth, ${turning.length} turn: ` +
-        `${turning.map(({ name }) => name).join(", ")}.`,
-  ];
 }
 
 const claimId = (name: string) => `claim-${name}`;
@@ -92,23 +67,6 @@ function verdict({ verdict: found, theorem, ours }: Claim): HTMLElement {
     theorem ? `${found} (${ours ? "headgauge's theorem" : "theorem"})` : found,
   );
 }
-
-function about({ header: { model, text } }: Results): string {
-  const names = text.names ?? [];
-  return [nameOf(model.name), names.map(nameOf).join(", ")].filter(Boolean).join(" on ");
-}
-
-const TALLIED = [
-  ["holds", "holds", "hold"],
-  ["does not hold", "does not hold", "do not hold"],
-  ["cannot tell", "is undecided", "are undecided"],
-  ["not tested", "was not tested", "were not tested"],
-] as const;
-
-export const tally = (all: readonly Claim[]): string =>
-  TALLIED.map(([found, one, many]) => ({ n: all.filter((claim) => claim.verdict === found).length, one, many }))
-    .flatMap(({ n, one, many }) => (n > 0 ? [`${n} ${n === 1 ? one : many}`] : []))
-    .join(", ");
 
 // Returns the figures of a claim. "Fig. 2a, 2b" of paper A is paper-2a, "Corollary 2" is
 // paper-corollary-2; in paper B an experiment and its drawings.

@@ -116,7 +116,7 @@ function explorer(page: Page, metric: MetricName): Child[] {
   ];
 }
 
-function about(results: Results): HTMLElement {
+export function about(results: Results): HTMLElement {
   const { model, text } = results.header;
   const parameters = model["parameters"];
   const texts = (text.names ?? []).map((name, k) => {

@@ -5,8 +5,8 @@ import { keptKeysFigures, paretoFigures } from "../figures/plan";
 import { overHeads } from "../figures/heads";
 import { formatAddress } from "./address";
 import { chosenIndex } from "./cells";
-import { div, element, fill, list, note, type Child } from "./element";
-import { saidIn } from "./findings";
+import { div, element, fill } from "./element";
+import { answer, findings } from "./findings";
 import { notices } from "./overview";
 import type { Opened, Page, View } from "./page";
 import { picture } from "./picture";
@@ -35,7 +35,7 @@ async function open(page: Page): Promise<Opened> {
   const node = div(
     "plan",
     element("h1", {}, "What each head keeps, and what that does to the loss"),
-    ...sentences(results),
+    answer(results, div("")),
     notices(results),
     budgetChoice(page),
     div(
@@ -44,6 +44,7 @@ async function open(page: Page): Promise<Opened> {
       ...paretoFigures(results).map((figure) => picture(page, figure, { heading: "h2" })),
     ),
     element("section", { class: "confirmation" }, same, confirmed.node, kept.node),
+    findings(results),
   );
   let drawn = "";
   const update = () => {
@@ -62,14 +63,6 @@ async function open(page: Page): Promise<Opened> {
     kept.update();
   };
   return { node, update };
-}
-
-// Shows the sentence to act on, then the others.
-function sentences(results: Results): Child[] {
-  const [first, ...others] = results.header.summary ?? [];
-  if (!first) return [note("This results file has no summary.")];
-  const said = others.map((one) => saidIn(results, one));
-  return [element("p", { class: "act" }, ...saidIn(results, first)), said.length > 0 && list("also", said)];
 }
 
 // Makes the choice of budget for the map and the table.

@@ -4,6 +4,7 @@ import { declaredFigures } from "../figures/declared";
 import { pairsOf, type Pair } from "../figures/validity";
 import { changed, type Address } from "./address";
 import { div, element, note, refill } from "./element";
+import { answer } from "./findings";
 import type { Opened, Page, View } from "./page";
 import { picture } from "./picture";
 import { keptChoice } from "./selection";
@@ -41,6 +42,7 @@ async function open(page: Page): Promise<Opened> {
   const node = div(
     "",
     element("h1", {}, `What predicts the loss${ofText ? "" : " of answers"}`),
+    answer(results, div("")),
     element("p", {}, explained(results), " ", metricLink("rank_correlation")),
     plot,
     tables.node,

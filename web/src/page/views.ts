@@ -10,5 +10,5 @@ import { provenance } from "./provenance";
 import { validity } from "./validity";
 
 export const views: readonly View[] = [
-  claims, plan, overview, training, heads, head, model, changes, validity, papers, provenance,
+  claims, plan, validity, overview, training, heads, head, model, changes, papers, provenance,
 ];

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Claim } from "../../src/data/results";
 import type { Figure } from "../../src/figures/figure";
-import { basis, figuresOf, tally } from "../../src/page/claims";
+import { figuresOf } from "../../src/page/claims";
 
 const claim = (paper: string, figure: string, verdict: Claim["verdict"] = "holds"): Claim => ({
   name: "x", paper, figure, statement: "s", reading: "", test: "t", measured: "m", verdict,
@@ -31,27 +31,4 @@ test("a claim finds the figures that it is about", () => {
     ["B", "Token complexity, window and random keys", "all-heads-random-keys"],
     ["B", "Token complexity, one head at a time", "each-head-error-constant"],
   ]) expect(found(paper!, figure!), figure).toEqual(expected);
-});
-
-test("verdicts are counted, in words", () => {
-  expect(tally([claim("A", "", "not tested"), claim("A", "", "not tested")])).toBe(
-    "2 were not tested",
-  );
-  expect(tally([claim("A", ""), claim("A", ""), claim("A", "", "cannot tell")])).toBe(
-    "2 hold, 1 is undecided",
-  );
-  expect(tally([claim("A", "", "does not hold")])).toBe("1 does not hold");
-});
-
-test("what verdicts rest on is said", () => {
-  const theorem = { ...claim("A", ""), theorem: true };
-  const turning = { ...claim("A", ""), name: "y", turns: ["factor = 1.44 in place of 1.2: holds"] };
-  const list = [theorem, { ...theorem, ours: true }, claim("A", ""), turning];
-  expect(basis([...list, claim("A", "", "not tested")])).toEqual([
-    "On a theorem: 2, 1 of them headgauge's own.",
-    "On a reading of the paper that stands with the claim: 2.",
-    "By chance: a claim at the border of its range gets a wrong verdict in at most 2.5 % of texts, so at most 0.05 of the 2.",
-    "If a threshold of ours moves by a fifth, 1 turn: y.",
-  ]);
-  expect(basis([claim("A", "")])[3]).toBe("If a threshold of ours moves by a fifth, no verdict turns.");
 });
