@@ -81,30 +81,14 @@ Facts inspect_checkpoint(const ResolvedModel& model) {
 
 int inspect(const std::string& name, bool json) {
   const ResolvedModel model = resolve_model(name);
-  const Facts facts =
+  Facts facts =
       model.kind == ResolvedModel::Kind::dump ? inspect_dump(model) : inspect_checkpoint(model);
   if (json) {
     print("{}\n", facts.dump(2, ' ', true, Facts::error_handler_t::replace));
     return 0;
   }
-  for (const auto& [key, value] : facts.items()) {
-    std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-    if (key == "prefix" && text.empty()) text = "none";
-    if (key == "bytes") text = format_bytes(value.get<std::size_t>());
-    if (key == "metadata") {
-      for (const auto& [field, what] : value.items()) {
-        print("{:<15} {} {}\n", key, legible(field), legible(what.get<std::string>()));
-      }
-      continue;
-    }
-    if (key == "types") {
-      text.clear();
-      for (const auto& [type, count] : value.items()) {
-        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count.get<int>(), type);
-      }
-    }
-    print("{:<15} {}\n", key, legible(text));
-  }
+  if (facts.contains("bytes")) facts["bytes"] = format_bytes(facts["bytes"].get<std::size_t>());
+  print_fields(facts);
   return 0;
 }
 

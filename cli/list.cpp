@@ -122,26 +122,8 @@ int print_all(const Infos& infos) {
   return 0;
 }
 
-std::string words_of(const nlohmann::ordered_json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_null() || value == false) return "";
-  if (!value.is_array()) return value == true ? "yes" : value.dump();
-  std::vector<std::string> parts;
-  for (const auto& part : value) parts.push_back(words_of(part));
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
-// Prints the fields that say something, one per line.
-void print_fields(const nlohmann::ordered_json& one) {
-  for (const auto& [key, value] : one.items()) {
-    const bool is_name = key == "name";
-    if (is_name) print("{}\n", words_of(value));
-    if (is_name || words_of(value).empty()) continue;
-    print_text(Painter(false).entry(Style::plain, "  " + key, words_of(value), kTableWidth, 14));
-  }
-}
-
-// Shows the metric or flag of that name; a metric's twin by position is in the same entry.
+// Shows the metric or flag of that name, or the metric of that column; a metric's twin by position
+// is in the same entry.
 int show_measure(bool json, const std::string& name) {
   const auto show = [&](const auto& one) {
     json ? print("{}\n", as_json(one).dump(2)) : print_fields(as_json(one));
@@ -158,6 +140,9 @@ int show_measure(bool json, const std::string& name) {
   for (const FlagInfo& flag : flag_infos()) {
     if (name == flag.name) return show(flag);
     known.push_back(flag.name);
+  }
+  for (const Column& column : head_columns()) {
+    if (name == column.title) return show_measure(json, column.metric);
   }
   // A flag of a comparison has the meaning of its metric.
   if (const MetricInfo* const metric = metric_of_flag(name)) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
@@ -13,6 +14,8 @@ template <class... Args>
 void print(fmt::format_string<Args...> format, Args&&... args) {
   print_text(fmt::format(format, std::forward<Args>(args)...));
 }
+// Prints the fields that say something, one per line; those of a field that is an object, too.
+void print_fields(const nlohmann::ordered_json& fields);
 // Flushes everything printed so far.
 void flush_text();
 

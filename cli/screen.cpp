@@ -100,8 +100,8 @@ std::string foot_of(const std::string& out, const std::vector<std::string>& file
   const bool drawn = std::ranges::any_of(
       files, [](const std::string& file) { return file.ends_with(kReportFile); });
   std::string text =
-      hanging("More: --table prints every number behind this, --explain says what words mean.",
-              width, 2) +
+      hanging("More, if run again: --table has every number, --explain what the words mean.", width,
+              2) +
       "\n";
   if (drawn || files.size() > kUsualFiles) return text + written_line(files, width);
   if (files.empty()) return text;
@@ -130,18 +130,23 @@ std::string answer(const Results& results, const TableOptions& options, const st
       const std::size_t used = lines_in(text) + lines_in(foot) + gap.size() + others;
       return used < limit ? limit - used : 0;
     };
+    const auto add_sentences = [&] {
+      for (const SummaryLine* line : sentences) {
+        const std::string words = wrapped(legible(line->text), options.width, 2) + "\n";
+        complete = complete && lines_in(words) <= room();
+        if (lines_in(words) <= room()) text += words;
+      }
+      text += gap;
+    };
+    const bool counts = !results.claims.empty();  // what the table lists
+    if (counts) add_sentences();
     for (const view::Table& table : lead_tables(results)) {
-      const std::size_t lines = room(gap.size() + kept);
+      const std::size_t lines = room(gap.size() + (counts ? 0 : kept));
       complete = complete && lines_in(draw_table(table, options, kScreenWidth)) <= lines;
-      const std::string drawn = draw_within(table, options, lines);
-      text += drawn + gap;
+      text += draw_within(table, options, lines) + gap;
     }
-    for (const SummaryLine* line : sentences) {
-      const std::string words = wrapped(legible(line->text), options.width, 2) + "\n";
-      complete = complete && lines_in(words) <= room();
-      if (lines_in(words) <= room()) text += words;
-    }
-    text += gap + foot;
+    if (!counts) add_sentences();
+    text += foot;
     if (complete) break;
   }
   const bool maps = options.color && results.command == Command::scan;

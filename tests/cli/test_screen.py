@@ -30,12 +30,12 @@ class TestScreen(CommandTest):
             r"^What the 36 heads do on this text \(.*(\d\.\d) = layer \d, head \d\)$",
             r"^ *1  sinks  over 30 % of the weight",
             r"^ *\d+  near   look at nearby text, the last 64 tokens$",
-            r"^How far back, in tokens \(.*on this text alone\)",
+            r"^How far back, in tokens \(.*grows with the text\)",
             r"^If every head saw less +loss of all tokens  of those that lost keys$",
             r"^first 4 and last 508 +\+0\.06 ± 0\.04 +\+0\.12 ± 0\.08$",
             r"^None is shown to cost less than 0\.05 nats",
             r"^Next: headgauge cache ",
-            r"^More: --table .* --explain ",
+            r"^More, if run again: --table .* --explain ",
             r"^Written to out; in pictures: headgauge report out$",
         ):
             self.assertRegex(text, re.compile(part, re.MULTILINE))
@@ -72,6 +72,7 @@ class TestScreen(CommandTest):
         run = (MODEL, "--text", TEXT)
         two = (MODEL, "--text", TEXT, other)
         self.answer("compare", *run, *BRIEF, "--pattern", "sinks:window=28", "--measures", "model")
+        self.answer("cache", *run, "--lengths", "64", "--cases", "2", "--serve", "1000000")
         cache = self.answer("converge", *run, *BRIEF, "--replicates", "20")
         self.assertRegex(
             cache.replace("\n  ", " "), r"key-value cache takes \d+ of 4608 bytes .* \d+ % of it"

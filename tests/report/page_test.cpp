@@ -163,7 +163,8 @@ TEST(Page, HoldsTheResultsNumberByNumber) {
   const Results results = made_results();
   auto scripts = scripts_of(page_of(results));
   expect_same_numbers(results, scripts);
-  const Json overview = json_of(scripts["headgauge-data"]);
+  Json overview = json_of(scripts["headgauge-data"]);
+  for (const char* words : {"flag_words", "pattern_words"}) overview["header"].erase(words);
   Json header = to_json(results);
   header.erase("metrics");
   EXPECT_EQ(overview["header"], header);
@@ -316,6 +317,18 @@ TEST(Page, SaysWhatEveryFlagMeans) {
     EXPECT_EQ(words[info.name]["means"], info.means);
     EXPECT_EQ(words[info.name]["next"], with_commands(results, info.next));
   }
+}
+
+TEST(Page, SaysWhichKeysAPatternKeeps) {
+  Results results;
+  results.set_coord("pattern", std::vector<std::string>{"original", "sinks:sinks=4,window=60",
+                                                        "window:size=64", "topk:k=3"});
+  auto scripts = scripts_of(page_of(results));
+  EXPECT_EQ(json_of(scripts["headgauge-data"])["header"]["pattern_words"],
+            Json({{"original", "original"},
+                  {"sinks:sinks=4,window=60", "first 4 and last 60"},
+                  {"window:size=64", "last 64"},
+                  {"topk:k=3", "topk:k=3"}}));
 }
 
 TEST(Page, HoldsTheExamples) {

@@ -11,7 +11,6 @@ MAKERS = {"src/results/sentences.cpp", "src/results/json_fields.hpp", "src/resul
 MADE = re.compile(r"SummaryLine\s*(\w+\s*)?[{(;]|summary\.(push_back|emplace_back)\(\s*\{|\.text \+=")
 # Files of cli/ with texts of five words or more that take a value: about lines left out, files and options.
 TEXTS = dict.fromkeys("diff last_words list report run run_lines screen words".split(), 1) | {
-    "claims_table": 2,
     "heads_table": 2,
 }
 TEXT = re.compile(r'//[^\n]*|"((?:[^"\\\n]|\\.|"\s*\n\s*")*)"')

@@ -10,7 +10,7 @@ import { headAt, plainName } from "./format";
 import { quantile } from "./heads";
 import { LAWS } from "./laws";
 import { isLogarithmic } from "./scatter";
-import { axisLabel, cellAt, isFixed, labelWords, lineOf, mean, valuesOfHeads, variants, wordsAt, type Words } from "./quantity";
+import { axisLabel, cellAt, isFixed, labelWords, lineOf, mean, patternWords, valuesOfHeads, variants, wordsAt, type Words } from "./quantity";
 
 interface Along {
   dim: string;
@@ -163,7 +163,7 @@ function inOwnPlaces(results: Results, curve: Curve, dim: string, where: Along):
 }
 
 const variantName = (results: Results, { cell }: Variant): string =>
-  Object.entries(cell).map(([dim, k]) => String(results.coord(dim)[k])).join();
+  Object.entries(cell).map(([dim, k]) => patternWords(results, String(results.coord(dim)[k]))).join();
 
 // Returns a metric as its mean over the heads, with the 10 to 90 % range of the heads.
 function overTheHeads(

@@ -5,7 +5,7 @@ import type { Figure } from "./figure";
 import { csvValue, formatShare, headAt, headLabel, plainName } from "./format";
 import { overHeads } from "./heads";
 import { LAWS } from "./laws";
-import { axisLabel, cellAt, isFixed, labelsFor, labelWords, lineOf, valueAt, type Labelled, type Words } from "./quantity";
+import { axisLabel, cellAt, isFixed, labelsFor, labelWords, lineOf, patternWords, valueAt, type Labelled, type Words } from "./quantity";
 import { barsFigure, dotsFigure, type Row } from "./rows";
 import { bentAxis, scatterFigure, type ScatterAxis } from "./scatter";
 
@@ -68,7 +68,7 @@ export function scatterOf(results: Results, declared: DeclaredScatter, own: Word
     y: axisOf(results, { ...y, label: y.label.replace("{others}", onOthers) }, ofY, cell, [...drawn, ...faint].flatMap(({ ys }) => ys.flatMap(({ value, low, high }) => [value, low, high]))),
     points: drawn.flatMap((point) =>
       point.ys.map((end, k) => ({
-        label: [point.group, results.header.pattern_words?.[point.label] ?? point.label, series[k]!.label].filter((word) => word !== "").join(", "),
+        label: [point.group, patternWords(results, point.label), series[k]!.label].filter((word) => word !== "").join(", "),
         head: point.head, x: point.x, y: end.value, yError: end.stderr, series: series.length > 1 ? k : point.series,
         ...(intervals ? { interval: { low: end.low, high: end.high } } : {}),
       })),

@@ -32,6 +32,9 @@ export function cellAt(results: Results, cell: Cell, at: DeclaredAt = {}): Cell 
   return found;
 }
 
+// Says which keys a pattern keeps, as the tables do.
+export const patternWords = (results: Results, name: string): string => results.header.pattern_words?.[name] ?? name;
+
 // The interventions of `compare`, or the old and new run of `diff`; a single unnamed one for other
 // files.
 export function variants(results: Results, name: MetricName): { dim: string; labels: string[] } {

@@ -7,7 +7,11 @@ import { headLink, withCommands } from "./words";
 export function answer(results: Results, tables: HTMLElement): HTMLElement | null {
   const lead = (results.header.summary ?? []).filter((said) => said.lead);
   if (lead.length === 0 && !results.tables.some((table) => table.lead)) return null;
-  const said = lead.map((one) => div(`said said-${one.verdict ?? "plain"}`, ...saidIn(results, one), explained(one)));
+  // What neighbours share stands below the last.
+  const own = (k: number, of: "means" | "next") => (lead[k + 1]?.[of] === lead[k]![of] ? undefined : lead[k]![of]);
+  const said = lead.map((one, k) =>
+    div(`said said-${one.verdict ?? "plain"}`, ...saidIn(results, one), explained({ means: own(k, "means"), next: own(k, "next") })),
+  );
   return section("answer", "The answer", ...said, tables);
 }
 
@@ -36,7 +40,7 @@ export const ASIDE_WORDS =
   "on they lie as far from the rest of the text as so many keys taken at random. A bound is what a theorem allows.";
 
 // Shows the meaning of a sentence and the command to run next.
-function explained({ means, next }: Sentence): HTMLElement | null {
+function explained({ means, next }: { means?: string | undefined; next?: string | undefined }): HTMLElement | null {
   if (means === undefined && next === undefined) return null;
   return element("p", { class: "note explained" }, means, " ", next !== undefined && withCommands(next));
 }

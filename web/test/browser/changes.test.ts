@@ -1,6 +1,6 @@
 // What changed most: the page shows what the terminal prints.
 import { expect, test } from "vitest";
-import { arrived, inBrowser, openKind, printedRows, resultsOf, viewRows, type Tab } from "./browser";
+import { arrived, drawAll, inBrowser, openKind, printedRows, resultsOf, viewRows, type Tab } from "./browser";
 
 interface Change {
   metric: string;
@@ -46,6 +46,12 @@ inBrowser("what changed", () => {
     await arrived(tab.page, `largest_changes=-${column}`);
     const bySize = changesOf("compare", (a, b) => Math.abs(b.change) - Math.abs(a.change));
     expect(named(await rowsOf(tab))[0]).toEqual(bySize[0]);
+  });
+
+  test("of patterns are named in figures as in tables", async () => {
+    const tab = await openKind("patterns", "#overview");
+    await drawAll(tab.page);
+    expect(await tab.page.textContent("[data-figure=cache-loss] svg")).toContain("last 8");
   });
 
   test("of the tokens whose loss changes most are shown in their text, under the intervention that is chosen", async () => {
