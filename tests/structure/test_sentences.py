@@ -10,7 +10,7 @@ from tests.places import ROOT
 MAKERS = {"src/results/sentences.cpp", "src/results/json_fields.hpp", "src/results/monitor.cpp"}
 MADE = re.compile(r"SummaryLine\s*(\w+\s*)?[{(;]|summary\.(push_back|emplace_back)\(\s*\{|\.text \+=")
 # Files of cli/ with texts of five words or more that take a value: about lines left out, files and options.
-TEXTS = dict.fromkeys("diff last_words list report run run_lines screen words".split(), 1) | {
+TEXTS = dict.fromkeys("diff last_words report run run_lines screen words".split(), 1) | {
     "heads_table": 2,
 }
 TEXT = re.compile(r'//[^\n]*|"((?:[^"\\\n]|\\.|"\s*\n\s*")*)"')
