@@ -150,7 +150,7 @@ int show_measure(bool json, const std::string& name) {
   }
   const bool is_group = std::ranges::count(metric_groups(), name, &MetricGroup::name) > 0;
   throw UsageError(
-      fault("list measures", "the name of a metric or a flag",
+      fault("list measures", "the name of a metric, a flag or a column",
             in_quotes(name) + (is_group ? ", a group" : metric_hint(name, known)),
             is_group ? "write --group " + name : "headgauge list measures lists them"));
 }

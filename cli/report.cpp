@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 struct ReportCommand {
   std::string results;
-  std::string format = "html", theme = "light";
+  std::string format = "html";
   std::string out;
   bool quiet = false;
 };
@@ -47,8 +47,8 @@ struct Drawn {
 Drawn read_and_draw(const ReportCommand& options, const std::string& input) {
   const auto signal = end_on_signal();
   Drawn drawn{read_results(input), {}};
-  const Theme theme = options.theme == "dark" ? Theme::dark : Theme::light;
-  if (options.format == "svg") drawn.pictures = draw_figures(drawn.results, theme);
+  const Theme theme = options.format == "svg-dark" ? Theme::dark : Theme::light;
+  if (options.format.starts_with("svg")) drawn.pictures = draw_figures(drawn.results, theme);
   signal->loaded();
   return drawn;
 }
@@ -84,8 +84,8 @@ std::vector<std::string> write_pictures(const ReportCommand& options,
 int run(const ReportCommand& options) {
   const std::string input = results_file(options.results);
   const Drawn drawn = read_and_draw(options, input);
-  const auto paths = options.format == "svg" ? write_pictures(options, drawn.pictures)
-                                             : write_file(options, input, drawn.results);
+  const auto paths = options.format.starts_with("svg") ? write_pictures(options, drawn.pictures)
+                                                       : write_file(options, input, drawn.results);
   if (options.quiet) return 0;
   if (paths.empty())
     print("No figure was made: {} has too few values for any\n", legible(options.results));
@@ -97,20 +97,18 @@ int run(const ReportCommand& options) {
 
 void add_report(CommandNode& app) {
   const auto o = std::make_shared<ReportCommand>();
-  app.add(
-      {.name = "report",
-       .about = "Make a web page, figures or Markdown of results",
-       .example = "Example: headgauge report demo/out\n"
-                  "         headgauge report demo/out/results.json --format svg --out figures\n"
-                  "         headgauge report monitor.jsonl",
-       .operands = {{.name = "RESULTS",
-                     .help = "A results.json, its folder, or a monitor's records (.jsonl)",
-                     .value = &o->results,
-                     .expects = "a results file"}},
-       .options = declared_options(
-           "ReportCommand",
-           {{"format", &o->format}, {"theme", &o->theme}, {"out", &o->out}, {"quiet", &o->quiet}}),
-       .run = [=](const CommandNode&) { return run(*o); }});
+  app.add({.name = "report",
+           .about = "Make a web page, figures or Markdown of results",
+           .example = "Example: headgauge report demo/out\n"
+                      "         headgauge report demo/out/results.json --format svg --out figures\n"
+                      "         headgauge report monitor.jsonl",
+           .operands = {{.name = "RESULTS",
+                         .help = "A results.json, its folder, or a monitor's records (.jsonl)",
+                         .value = &o->results,
+                         .expects = "a results file"}},
+           .options = declared_options(
+               "ReportCommand", {{"format", &o->format}, {"out", &o->out}, {"quiet", &o->quiet}}),
+           .run = [=](const CommandNode&) { return run(*o); }});
 }
 
 }  // namespace headgauge::cli

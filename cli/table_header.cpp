@@ -115,7 +115,6 @@ std::string text_line(const Results& results, std::size_t width) {
 std::string cache_line(const Results& results, std::size_t width) {
   const ModelRecord& model = results.model;
   const Index layers = results.coord("layer") == nullptr ? 0 : results.coord_size("layer");
-
   if (!model.kv_heads || model.head_dim.value_or(0) == 0 || model.layers.value_or(-1) != layers ||
       !model.causal.value_or(true)) {
     return "";

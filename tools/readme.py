@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes what README.md shows of SmolLM2: the first screen of a scan, and the pictures.
 
-Takes some seven minutes on two cores, after `make cli`. The screen goes between two marks in README.md,
+Takes some nine minutes on two cores, after `make cli`. The screen goes between two marks in README.md,
 the pictures into docs/gallery, light and dark: what each head does, and what a smaller cache costs.
 """
 
@@ -23,6 +23,7 @@ PICTURES = {
     "cache-loss": ("cache", "cache-loss-model"),
     "cache-answers": ("cache", "cache-answers-model-passkey"),
 }
+FORMATS = {"light": "svg", "dark": "svg-dark"}
 SCREEN = re.compile(r"(<!-- tools/readme.py -->\n).*?(<!-- end readme.py -->)", re.DOTALL)
 
 
@@ -37,10 +38,10 @@ def main() -> None:
     screen = run("scan", MODEL, *text, "--probe", "passkey", "--cases", "8", "--out", "build/smollm2")
     run("cache", MODEL, *text, "--out", str(WORK / "cache"))
     shutil.copytree(ROOT / "build/smollm2", WORK / "smollm2", dirs_exist_ok=True)
-    for theme in ("light", "dark"):
+    for theme in FORMATS:
         for name, (results, figure) in PICTURES.items():
             drawn = WORK / theme / results
-            run("report", str(WORK / results), "--format", "svg", "--theme", theme, "--out", str(drawn))
+            run("report", str(WORK / results), "--format", FORMATS[theme], "--out", str(drawn))
             shutil.copyfile(drawn / f"{figure}.svg", ROOT / f"docs/gallery/{theme}-{name}.svg")
     page = ROOT / "README.md"
     lines = "".join(f"    {line}\n" for line in screen.splitlines())

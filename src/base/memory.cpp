@@ -132,7 +132,7 @@ void out_of_memory(const char* what, std::size_t bytes) noexcept {
 }
 
 std::string format_bytes(std::size_t bytes) {
-  const char* const units[] = {"bytes", "kB", "MB", "GB", "TB"};
+  const char* const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
   auto value = static_cast<double>(bytes);
   std::size_t unit = 0;
   for (; value >= 999.5 && unit + 1 < std::size(units); ++unit) value /= 1000;

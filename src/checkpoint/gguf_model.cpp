@@ -307,7 +307,7 @@ const Architecture& find_architecture(const Gguf& file) {
   }
   throw UnsupportedError(fault(
       file.where("general.architecture"), "one that headgauge reads from GGUF (" + known + ")",
-      in_quotes(name), "dump its queries and keys and scan the dump file instead"));
+      in_quotes(name), "measure it from Python, as docs/python.md says, or scan a dump"));
 }
 
 // Translates `name` from the pattern `from` to `to`; empty if it does not match. Each pattern is a

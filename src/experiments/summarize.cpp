@@ -20,23 +20,23 @@ std::vector<SummaryLine> summarize_claims(const Results& results) {
   constexpr const char* kVerdicts[] = {"holding", "failing", "undecided", "untested"};
   constexpr double kWrong = 0.025;  // at most, of verdicts at the border of their range
   std::map<std::string, Index> counts = {{"claims", std::ssize(results.claims)}};
+  for (const char* name : {"on_theorems", "ours", "read"}) counts[name] = 0;
   for (const char* name : kVerdicts) counts[name] = 0;
   std::vector<std::string> turning;
   for (const Claim& claim : results.claims) {
-    const bool tested = claim.verdict != Verdict::not_tested;
     ++counts[kVerdicts[static_cast<std::size_t>(claim.verdict)]];
-    counts["on_theorems"] += tested && claim.theorem ? 1 : 0;
-    counts["ours"] += tested && claim.ours ? 1 : 0;
-    counts["read"] += tested && !claim.theorem ? 1 : 0;
+    if (claim.verdict == Verdict::not_tested) continue;
+    ++counts[claim.theorem ? "on_theorems" : "read"];
+    counts["ours"] += claim.ours ? 1 : 0;
     if (!claim.turns.empty()) turning.push_back(claim.name);
   }
+  counts["turning"] = std::ssize(turning);
+  const double wrong = kWrong * static_cast<double>(counts["read"]);
   Scope scope;
   for (const auto& [name, number] : counts) scope.count(name, number);
-  const double wrong = kWrong * static_cast<double>(counts["read"]);
-  scope.give("wrong", computed(wrong, rounded(wrong)));
-  if (!turning.empty())
-    scope.count("turning", turning.size())
-        .give("names", fmt::format("{}", fmt::join(turning, ", ")));
+  scope.give("wrong", computed(wrong, rounded(wrong)))
+      .give_if("tested", counts["untested"] < counts["claims"]);
+  if (!turning.empty()) scope.give("names", fmt::format("{}", fmt::join(turning, ", ")));
   return sentences_about("claims", results, scope);
 }
 

@@ -38,11 +38,11 @@ const Family& find_family(const Checkpoint& checkpoint) {
     known += (known.empty() ? "" : ", ") + std::string(family.model_type);
   }
   const bool is_export = type.starts_with("headgauge_");  // of plan --export hf
-  throw UnsupportedError(fault(config.where("model_type"),
-                               "a family that headgauge runs (" + known + ")", "\"" + type + "\"",
-                               is_export
-                                   ? "give the model that was exported, with its plan as --plan"
-                                   : "dump its queries and keys and scan the dump file instead"));
+  throw UnsupportedError(
+      fault(config.where("model_type"), "a family that headgauge runs (" + known + ")",
+            "\"" + type + "\"",
+            is_export ? "give the model that was exported, with its plan as --plan"
+                      : "measure it from Python, as docs/python.md says, or scan a dump"));
 }
 
 // Refuses sizes and layer counts that cannot match these tensors, naming the config field, before

@@ -39,8 +39,9 @@ std::string shown(const Results& results, const MetricCell& cell, const Declared
     if (rounds) return rounded(scale * value / whole);
     const Form& form = form_of(column.show);
     const auto format = fmt::runtime(is_part ? form.part : form.value);
-    const std::string text = fmt::format(format, form.scale * value / whole);
-    const bool is_zero = std::isfinite(value) && text.find_first_of("123456789") == text.npos;
+    const double scaled = form.scale * value / whole;
+    const std::string text = fmt::format(format, scaled);
+    const bool is_zero = std::isfinite(scaled) && text.find_first_of("123456789") == text.npos;
     return is_zero ? fmt::format(format, 0.0) : text;  // without the sign of what was rounded
   };
   if (rounds && whole == 1 && cell.metric == column.metric && !cell.index.empty()) {

@@ -36,6 +36,17 @@ class AvailableMemory : public ::testing::Test {
   testing::TemporaryFolder folder_{"memory"};
 };
 
+TEST(FormatBytes, HasThreeDigitsInPowersOfAThousand) {
+  EXPECT_EQ(format_bytes(0), "0 bytes");
+  EXPECT_EQ(format_bytes(999), "999 bytes");
+  EXPECT_EQ(format_bytes(1000), "1 kB");
+  EXPECT_EQ(format_bytes(1474560), "1.47 MB");
+  EXPECT_EQ(format_bytes(999499999), "999 MB");
+  EXPECT_EQ(format_bytes(999500000), "1 GB");
+  EXPECT_EQ(format_bytes(std::size_t{11800} * 1000 * 1000), "11.8 GB");
+  EXPECT_EQ(format_bytes(~std::size_t{0}), "18.4 EB");
+}
+
 TEST_F(AvailableMemory, IsWhatTheSystemSays) {
   EXPECT_EQ(available(), 8000u * 1024);
   version2("", "max", "5000000", "");

@@ -37,17 +37,28 @@ TEST(ClaimsSummary, CountsVerdictsAndWhatTheyRestOn) {
                claim("c", Verdict::holds), turning, claim("e", Verdict::not_tested, true, true),
                claim("f", Verdict::not_tested)});
   ASSERT_EQ(said.size(), 3);
-  EXPECT_EQ(said[0], "Of 6 claims, 3 hold, 1 does not hold, 0 are undecided, 2 were not tested.");
+  EXPECT_EQ(said[0], "Of 6 claims, 3 hold, 1 does not hold, 0 cannot be told, 2 were not tested.");
   EXPECT_EQ(said[1],
             "2 verdicts rest on a theorem, 1 of them on headgauge's own; 2 on a reading of the "
-            "paper that stands with the claim. By chance at most 0.05 of these 2 are wrong.");
+            "paper that stands with the claim: on average at most 0.05 of these are wrong by "
+            "chance.");
   EXPECT_EQ(said[2], "If a threshold of ours moves by a fifth, 1 verdict turns: turning.");
 }
 
 TEST(ClaimsSummary, SaysThatNoVerdictTurns) {
   const std::vector<std::string> said = said_of({claim("a", Verdict::cannot_tell)});
   ASSERT_EQ(said.size(), 3);
-  EXPECT_EQ(said[0], "Of 1 claims, 0 hold, 0 do not hold, 1 is undecided, 0 were not tested.");
+  EXPECT_EQ(said[0], "Of 1 claim, 0 hold, 0 do not hold, 1 cannot be told, 0 were not tested.");
+  EXPECT_EQ(said[2], "If a threshold of ours moves by a fifth, no verdict turns.");
+}
+
+TEST(ClaimsSummary, SaysNothingOfVerdictsThatThereAreNot) {
+  Claim untested = claim("a", Verdict::not_tested);
+  untested.turns = {"factor = 1.44 in place of 1.2: holds"};
+  EXPECT_EQ(said_of({untested}).size(), 1);
+  const std::vector<std::string> said = said_of({claim("a", Verdict::holds, true), untested});
+  ASSERT_EQ(said.size(), 3);
+  EXPECT_EQ(said[1], "1 verdict rests on a theorem.");
   EXPECT_EQ(said[2], "If a threshold of ours moves by a fifth, no verdict turns.");
 }
 

@@ -90,6 +90,18 @@ TEST(Figures, AreDrawnFromWhatWasMeasured) {
   for (std::size_t i = 0; i < paths.size(); ++i) EXPECT_EQ(again[i].svg, read_text_file(paths[i]));
 }
 
+TEST(Figures, AreLightOrDark) {
+  Results results;
+  results.set_coord("length", std::vector<double>{16, 32});
+  results.add_metric(metric::loss, {"length"}, "nats").values = {3, 2};
+  constexpr const char* kDark = "#14181d";  // --ground of web/src/page/style/base.css
+  for (const auto& [theme, is_dark] : {std::pair(Theme::light, false), {Theme::dark, true}}) {
+    const std::vector<Drawing> drawn = draw_figures(results, theme);
+    ASSERT_FALSE(drawn.empty());
+    EXPECT_EQ(drawn.front().svg.find(kDark) != std::string::npos, is_dark);
+  }
+}
+
 TEST(Figures, OfNothingAreNone) {
   Results results = made_results();
   results.metrics.clear();

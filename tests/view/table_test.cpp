@@ -304,6 +304,15 @@ TEST(DeclaredTable, SortsByTheLargestValueOfEitherSignAndStopsAtItsLimit) {
   EXPECT_EQ(texts(table.rows[1]), (Texts{"0", "0", "+0.00", "+1.00", "+2.00"}));
 }
 
+TEST(DeclaredTable, SortsByItsFirstMetric) {
+  Results results = heads();
+  results.add_metric(metric::kl, {"layer", "head"}, "nats").values = {90, 1, 2, 3};
+  const Table table = only(results, R"({"name": "t", "rows": ["layer", "head"], "sorted": true,
+    "columns": [{"metric": "loss_change", "title": "x", "over": "largest", "show": "signed"},
+                {"metric": "kl", "title": "KL", "show": "digits"}]})");
+  EXPECT_EQ(texts(table.rows[0]), (Texts{"0", "1", "+4.00", "1"}));
+}
+
 TEST(DeclaredTable, SummarisesWhatItDoesNotName) {
   const Table table = only(heads(), R"({"name": "t", "rows": ["change"], "columns": [
     {"metric": "loss_change", "title": "median", "over": "median", "show": "signed"},

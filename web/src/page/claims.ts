@@ -39,7 +39,7 @@ async function open(page: Page): Promise<Opened> {
     node: div(
       "",
       about(results),
-      answer(results, div("")),
+      answer(results),
       list("verdicts", listed.map(linked)),
       element("ol", { class: "claims" }, ...listed.map((claim, k) => claimCard(page, claim, drawn[k]))),
     ),

@@ -4,15 +4,15 @@ import { div, element, list, more, note, section } from "./element";
 import { headLink, withCommands } from "./words";
 
 // The answer of the command, before all else: the sentences that lead, then the tables.
-export function answer(results: Results, tables: HTMLElement): HTMLElement | null {
+export function answer(results: Results, tables?: HTMLElement): HTMLElement | null {
   const lead = (results.header.summary ?? []).filter((said) => said.lead);
-  if (lead.length === 0 && !results.tables.some((table) => table.lead)) return null;
+  if (lead.length === 0 && !(tables && results.tables.some((table) => table.lead))) return null;
   // What neighbours share stands below the last.
   const own = (k: number, of: "means" | "next") => (lead[k + 1]?.[of] === lead[k]![of] ? undefined : lead[k]![of]);
   const said = lead.map((one, k) =>
     div(`said said-${one.verdict ?? "plain"}`, ...saidIn(results, one), explained({ means: own(k, "means"), next: own(k, "next") })),
   );
-  return section("answer", "The answer", ...said, tables);
+  return section("answer", "The answer", ...said, ...(tables ? [tables] : []));
 }
 
 export function findings(results: Results): HTMLElement | null {

@@ -35,7 +35,7 @@ async function open(page: Page): Promise<Opened> {
   const node = div(
     "plan",
     element("h1", {}, "What each head keeps, and what that does to the loss"),
-    answer(results, div("")),
+    answer(results),
     notices(results),
     budgetChoice(page),
     div(

@@ -42,7 +42,7 @@ async function open(page: Page): Promise<Opened> {
   const node = div(
     "",
     element("h1", {}, `What predicts the loss${ofText ? "" : " of answers"}`),
-    answer(results, div("")),
+    answer(results),
     element("p", {}, explained(results), " ", metricLink("rank_correlation")),
     plot,
     tables.node,

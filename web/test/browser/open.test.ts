@@ -67,7 +67,7 @@ inBrowser("the answer of a command", () => {
   test("stands before all else, coloured by its verdict, with its tables, and not again below", async () => {
     const tab = await openKind("compare");
     const { summary, ...rest } = resultsOf("compare") as unknown as { summary: object[]; schema: string };
-    const said = (text: string, verdict?: string) => ({ text, heads: [], facts: [], lead: true, verdict, next: "`headgauge scan MODEL` says more." });
+    const said = (text: string, verdict?: string) => ({ text, heads: [], facts: [], lead: true, verdict, next: "`headgauge scan MODEL` says more.", means: "So." });
     const lead = [said("It costs less.", "good"), said("It costs more.", "bad"), said("It is not shown.", "unsure"), said("It has a size.")];
     await drop(tab, JSON.stringify({ ...rest, summary: [...summary, ...lead], tables: [table("changes", true), table("changes_of_heads", false)] }));
     await shown(tab.page);
@@ -75,7 +75,9 @@ inBrowser("the answer of a command", () => {
     expect(await tab.page.$$eval(".overview > *", (parts) => parts.slice(0, 2).map((part) => part.className))).toEqual(["about", "answer"]);
     const colours = await tab.page.$$eval(".said", (parts) => parts.map((part) => getComputedStyle(part).borderLeftColor));
     expect(colours).toEqual(["rgb(0, 102, 74)", "rgb(163, 48, 42)", "rgb(106, 75, 0)", "rgb(10, 90, 156)"]);
-    expect(await textsOf(tab.page, ".said .command")).toEqual(Array(4).fill("headgauge scan MODEL"));
+    // What neighbours share stands below the last.
+    expect(await textsOf(tab.page, ".said .command")).toEqual(["headgauge scan MODEL"]);
+    expect((await textsOf(tab.page, ".said")).map((text) => text.includes("So."))).toEqual([false, false, false, true]);
     expect(await viewRows(tab, "changes")).toEqual([["one"]]);
     expect(await textsOf(tab.page, ".answer .view-table h2")).toEqual(["Table changes"]);
     // The losses come before the findings, which do not say the answer again.
