@@ -38,10 +38,10 @@ def main() -> None:
     screen = run("scan", MODEL, *text, "--probe", "passkey", "--cases", "8", "--out", "build/smollm2")
     run("cache", MODEL, *text, "--out", str(WORK / "cache"))
     shutil.copytree(ROOT / "build/smollm2", WORK / "smollm2", dirs_exist_ok=True)
-    for theme in FORMATS:
+    for theme, form in FORMATS.items():
         for name, (results, figure) in PICTURES.items():
             drawn = WORK / theme / results
-            run("report", str(WORK / results), "--format", FORMATS[theme], "--out", str(drawn))
+            run("report", str(WORK / results), "--format", form, "--out", str(drawn))
             shutil.copyfile(drawn / f"{figure}.svg", ROOT / f"docs/gallery/{theme}-{name}.svg")
     page = ROOT / "README.md"
     lines = "".join(f"    {line}\n" for line in screen.splitlines())
