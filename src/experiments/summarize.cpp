@@ -35,7 +35,7 @@ std::vector<SummaryLine> summarize_claims(const Results& results) {
   Scope scope;
   for (const auto& [name, number] : counts) scope.count(name, number);
   scope.give("wrong", computed(wrong, rounded(wrong)))
-      .give_if("tested", counts["untested"] < counts["claims"]);
+      .give_if("any_tested", counts["untested"] < counts["claims"]);
   if (!turning.empty()) scope.give("names", fmt::format("{}", fmt::join(turning, ", ")));
   return sentences_about("claims", results, scope);
 }
