@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 #include "cli/table_style.hpp"
 #include "cli/tables.hpp"
 

@@ -9,7 +9,6 @@
 #include "headgauge/checkpoint.hpp"
 #include "headgauge/memory.hpp"
 #include "headgauge/model.hpp"
-#include "headgauge/text.hpp"
 #include "headgauge/tokenize.hpp"
 
 namespace headgauge::cli {

@@ -11,7 +11,6 @@
 
 #include "cli/commands.hpp"
 #include "cli/print.hpp"
-#include "cli/table_style.hpp"
 #include "headgauge/catalogue.hpp"
 #include "headgauge/flags.hpp"
 #include "headgauge/normalize.hpp"

@@ -39,8 +39,10 @@ void print_field(const std::string& name, const std::string& words) {
 
 void print_fields(const nlohmann::ordered_json& fields) {
   for (const auto& [name, value] : fields.items()) {
-    if (!value.is_object()) print_field(name, words_of(value));
-    if (!value.is_object()) continue;
+    if (!value.is_object()) {
+      print_field(name, words_of(value));
+      continue;
+    }
     for (const auto& [part, own] : value.items()) print_field(name, part + " " + words_of(own));
   }
 }

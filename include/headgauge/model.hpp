@@ -155,9 +155,9 @@ class ModelSource : public HeadSource {
 // differentiate.
 void require_derivative(const Normalizer& rule);
 
-// Runs a checkpoint over documents. Cuts every
-// document to the model's longest context. Throws UnsupportedError for an unknown family,
-// BadInputError if config, tensors or token ids are inconsistent.
+// Runs a checkpoint over documents. Cuts every document to the model's longest context. Throws
+// UnsupportedError for an unknown family, BadInputError if config, tensors or token ids are
+// inconsistent.
 std::unique_ptr<ModelSource> make_model_source(Checkpoint checkpoint,
                                                std::vector<Document> documents,
                                                const SourceOptions& options);

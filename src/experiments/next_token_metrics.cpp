@@ -117,9 +117,9 @@ void NextTokenMetrics::put(std::span<const Index> cell, const Predictions& origi
   if (loss_ == nullptr) return;
   const Series own = text_losses(source_, intervention);
   const Series change = differences(own, text_losses(source_, original));
-  Series of_losing = change;  // of the tokens whose queries lose keys
+  Series of_losing = whole ? change : Series();  // of the tokens whose queries lose keys
   for (std::vector<double>& of : of_losing) {
-    of.erase(of.begin(), of.begin() + std::min(whole.value_or(0), std::ssize(of)));
+    of.erase(of.begin(), of.begin() + std::min(*whole, std::ssize(of)));
   }
   const Series divergence = divergences(intervention);
   const Series same = agreements(source_, intervention, original);

@@ -90,7 +90,7 @@ Json flag_words(const Results& results) {
   return words;
 }
 
-// Says in words which keys a pattern keeps, where its name is longer.
+// Says in words which keys each pattern keeps.
 Json pattern_words(const Results& results) {
   Json words = Json::object();
   const Dimension* patterns = results.coord("pattern");

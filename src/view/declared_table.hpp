@@ -48,7 +48,8 @@ struct DeclaredTable {
   std::string faint_unless = {};  // a metric that is not 1: the row says little
   std::string shown = {};  // rows where the test of this metric shows nothing are left out; the
                            // surest first
-  bool sorted = false;     // the rows with the largest |value| of the first column first
+  bool sorted = false;     // the rows with the largest |value| of the first metric first; those
+                           // without one left out
   bool lead = false;       // part of the answer of a command
   Index most = 0;          // rows that are shown; 0: all
   std::vector<DeclaredColumn> columns;
