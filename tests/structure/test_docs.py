@@ -62,6 +62,14 @@ class Docs(unittest.TestCase):
         wrong = [fault for page in pages() for fault in broken(page)]
         self.assertEqual(wrong, [], "\n".join(wrong))
 
+    def test_pictures_in_html_are_there_in_light_and_dark(self) -> None:
+        text = (ROOT / "README.md").read_text(encoding="utf-8")
+        named = re.findall(r'src(?:set)?="([^"]+)"', text)
+        themes = [[name.replace(theme, "") for name in named if theme in name] for theme in ("light-", "dark-")]
+        self.assertEqual(*themes)
+        self.assertEqual(len(named), 6)
+        self.assertEqual([name for name in named if not (ROOT / name).is_file()], [])
+
     def test_the_rule_itself(self) -> None:
         text = '# A `b`, c?\n## X\n## X\n    # code\n```\n# code\n```\n<a id="here"></a>\n'
         self.assertEqual(anchors(text), {"a-b-c", "x", "x-1", "here"})
