@@ -65,7 +65,9 @@ class Docs(unittest.TestCase):
     def test_pictures_in_html_are_there_in_light_and_dark(self) -> None:
         text = (ROOT / "README.md").read_text(encoding="utf-8")
         named = re.findall(r'src(?:set)?="([^"]+)"', text)
-        themes = [[name.replace(theme, "") for name in named if theme in name] for theme in ("light-", "dark-")]
+        themes = [
+            [name.replace(theme, "") for name in named if theme in name] for theme in ("light-", "dark-")
+        ]
         self.assertEqual(*themes)
         self.assertEqual(len(named), 6)
         self.assertEqual([name for name in named if not (ROOT / name).is_file()], [])
