@@ -41,6 +41,7 @@ class TestScreen(CommandTest):
             self.assertRegex(text, re.compile(part, re.MULTILINE))
         found = r'over 5 % goes to the word ".*" at \d+.* in layers? [0-9-]+'
         self.assertRegex(" ".join(text.split()), found)
+        self.assertNotIn('the word " ', " ".join(text.split()))  # where a line could break
         probed = ("--probe", "passkey", "--cases", "1", "--measures", "weights,roles,answers")
         text = self.answer("scan", MODEL, "--text", TEXT, *probed, lines=25)  # beside the cases
         self.assertRegex(" ".join(text.split()), found)

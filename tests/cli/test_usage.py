@@ -337,7 +337,9 @@ class Lists(UsageTest):
         copy_golden("gpt2/sharded-no-prefix", self.folder / "bare")
         self.assertEqual(json.loads(self.succeed("inspect", "bare", "--json").out)["prefix"], "")
         self.assertIn("attention_distance", self.succeed("list", "measures", "back").out)  # a column
-        self.assertNotIn("prefix", self.succeed("inspect", "bare").out)
+        bare = self.succeed("inspect", "bare").out
+        self.assertRegex(bare, "(?m)^causal +yes$")
+        self.assertNotIn("prefix", bare)
 
     def test_inspect_of_shards(self) -> None:
         copy_golden("gpt2/sharded", self.folder / "sharded")
